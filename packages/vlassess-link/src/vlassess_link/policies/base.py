@@ -1,0 +1,50 @@
+"""The policy contract: a remote policy and a local one are the same to the episode loop."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, List, Sequence
+
+from vlassess_link.data import ActionChunk, EpisodeStart, Observation
+from vlassess_link.specs import PolicySpec
+
+
+class Policy(abc.ABC):
+    """What the episode loop calls.
+
+    One object serves one episode at a time; everything that it remembers of an episode is dropped by
+    the next `reset`.
+    """
+
+    spec: PolicySpec
+
+    @abc.abstractmethod
+    def reset(self, start: EpisodeStart, policy_seed: int) -> None:
+        """Forget the last episode and begin one.
+
+        Raises:
+            PolicyFault: the policy's own code failed.
+            InfrastructureFault: it could not be reached.
+        """
+
+    @abc.abstractmethod
+    def predict(self, obs: Observation) -> ActionChunk:
+        """Return the next actions, (T, D).
+
+        Raises:
+            PolicyFault: the policy's own code failed, or answered something that is no action.
+            InfrastructureFault: it could not be reached.
+        """
+
+    def query(self, observations: Sequence[Observation], noise_seed: int) -> List[ActionChunk]:
+        """Answer each observation as the first of a fresh episode: no session, no buffer, no history.
+
+        Only a policy whose spec has the capability "query" answers.
+        """
+        raise NotImplementedError(f"policy {self.spec.identity.name!r} does not declare the capability 'query'")
+
+    def bind(self, benchmark: Any) -> None:
+        """Hand a privileged policy the benchmark that it may read. Never crosses a wire."""
+
+    def close(self) -> None:
+        """Release what the policy holds; called once."""
