@@ -1,0 +1,95 @@
+# The one command surface: people, pre-commit, CI and .ci/run call these targets and nothing else.
+# Needs Python 3.10 or newer with venv, make, and apt (or the GL libraries already there).
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?=
+TESTS ?=
+PROJECTS := pyproject.toml packages/vlassess-link/pyproject.toml
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+BENCHES := execution wire tabletop grounding statistics validation libero
+
+export MUJOCO_GL ?= egl
+
+.PHONY: help
+help: ## Say what each target does
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|'
+
+.PHONY: demo
+demo: $(VENV)/.run gl ## Evaluate three bundled policies on the bundled benchmark and write a report
+	$(BIN)/vlassess run tabletop-quick
+
+.PHONY: test
+test: $(VENV)/.test gl ## Run all tests (TESTS="tests/unit -k seeds" for some)
+	$(BIN)/python -m pytest -n 2 $(TESTS)
+
+.PHONY: check
+check: lint types imports sizes docs ## Check everything but behaviour: style, types, layers, sizes, docs
+
+.PHONY: lint
+lint: $(VENV)/.check ## Check style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+.PHONY: types
+types: $(VENV)/.check ## Check types
+	$(BIN)/mypy
+
+.PHONY: imports
+imports: $(VENV)/.check ## Check that the layers hold
+	$(BIN)/lint-imports
+
+.PHONY: sizes
+sizes: $(VENV)/.check ## Check the size budgets
+	$(BIN)/python tools/check_sizes.py src packages
+
+.PHONY: docs
+docs: $(VENV)/.check ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+.PHONY: format
+format: $(VENV)/.check ## Mend what can be mended of style and format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: bench
+bench: $(VENV)/.run ## Measure our own speed: make bench NAME=execution
+	@if [[ " $(BENCHES) " != *" $(NAME) "* || -z "$(NAME)" ]]; then \
+	    echo "No benchmark is called '$(NAME)': use make bench NAME=, with one of: $(BENCHES)." >&2; exit 2; fi
+	@if [[ ! -f benchmarks_perf/$(NAME).py ]]; then \
+	    echo "The benchmark '$(NAME)' is planned but does not exist yet; there are: $$(cd benchmarks_perf && ls -- *.py 2>/dev/null | sed 's/\.py$$//' | grep -v '^_' | xargs)." >&2; exit 2; fi
+	@$(MAKE) --no-print-directory gl
+	$(BIN)/python benchmarks_perf/$(NAME).py
+
+.PHONY: gl
+gl: $(VENV)/.run
+	@$(BIN)/python tools/gl_libraries.py
+
+.PHONY: clean
+clean: ## Remove everything that the targets made, but not runs/
+	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src packages tests tools benchmarks_perf -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One virtual environment, grown in three steps; a stamp is older than the files that it depends on
+# when these have changed, and then its step runs again.
+
+$(BIN)/python:
+	@tools/make_venv.sh $(VENV) $(PYTHON)
+
+$(VENV)/.run: $(PROJECTS) | $(BIN)/python
+	$(PIP) install --quiet --upgrade "pip>=25.1"
+	$(PIP) install --quiet --editable packages/vlassess-link --editable ".[sim]"
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.run
+	$(PIP) install --quiet --group test
+	@touch $@
+
+$(VENV)/.check: $(VENV)/.test
+	$(PIP) install --quiet --group check
+	@touch $@
