@@ -1,0 +1,57 @@
+"""Where items stand at the start of an episode."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Dict, Sequence
+
+import numpy as np
+
+from vlassess_link.errors import BenchmarkFault
+
+from .scene import Item, Region
+
+_TRIES_PER_ITEM = 200
+_RESTARTS = 50
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where an item stands: meters, and radians about the vertical."""
+
+    x: float
+    y: float
+    yaw: float
+
+
+def draw_layout(items: Sequence[Item], region: Region, rng: np.random.Generator) -> Dict[str, Spot]:
+    """Return a spot for every item such that no two footprints overlap, uniform over such layouts' tries.
+
+    Items are drawn in their order, large footprints first, each again until it is free of the others.
+
+    Raises:
+        BenchmarkFault: the region is too full.
+    """
+    ordered = sorted(items, key=lambda item: -item.footprint)
+    for _ in range(_RESTARTS):
+        spots = _attempt(ordered, region, rng)
+        if spots is not None:
+            return spots
+    raise BenchmarkFault(f"no free layout for {len(items)} items was found; enlarge the region or take fewer items")
+
+
+def _attempt(items: Sequence[Item], region: Region, rng: np.random.Generator) -> "Dict[str, Spot] | None":
+    spots: Dict[str, Spot] = {}
+    placed: "list[tuple[Item, Spot]]" = []
+    for item in items:
+        for _ in range(_TRIES_PER_ITEM):
+            x, y = rng.uniform(region.low, region.high)
+            spot = Spot(float(x), float(y), float(rng.uniform(-math.pi / 4, math.pi / 4)) if item.free else 0.0)
+            if all(math.hypot(x - s.x, y - s.y) >= item.footprint + other.footprint for other, s in placed):
+                placed.append((item, spot))
+                spots[item.name] = spot
+                break
+        else:
+            return None
+    return spots

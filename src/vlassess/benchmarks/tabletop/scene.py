@@ -1,0 +1,211 @@
+"""What stands in the scene, as data.
+
+Everything that can be seen or touched is an `Item`, a `Camera` or an `Arm`; `SCENE` names those of
+``tabletop-v1``. New colours, shapes, cameras or a second arm are new values here: `mjcf.py` turns any
+`Scene` into a model and knows none of them by name.
+
+World frame: origin at the foot of the first arm, on the table's surface; x away from the arm, y to its
+left, z up. Meters, kilograms, radians.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Tuple
+
+Vector = Tuple[float, float, float]
+Colour = Tuple[float, float, float, float]
+Quaternion = Tuple[float, float, float, float]
+
+UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
+OBJECT_FRICTION: Vector = (1.0, 0.01, 0.0001)
+
+
+@dataclass(frozen=True)
+class Geom:
+    """One primitive of an item.
+
+    Attributes:
+        shape: "box", "cylinder", "sphere", "capsule" or "ellipsoid".
+        size: As MuJoCo counts it for the shape: half lengths, radius first.
+        colour: RGBA in [0, 1].
+        position: In the item's frame.
+        quaternion: In the item's frame, wxyz.
+        mass: Kilograms.
+        solid: Whether it touches anything.
+    """
+
+    shape: str
+    size: Tuple[float, ...]
+    colour: Colour
+    position: Vector = (0.0, 0.0, 0.0)
+    quaternion: Quaternion = UPRIGHT
+    mass: float = 0.0
+    solid: bool = True
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing on the table, in its own frame: z up.
+
+    Attributes:
+        name: Unique; names its component of the initial state.
+        geoms: What it is made of.
+        rest_height: z of its frame when it stands on the table.
+        footprint: Radius of the circle on the table that it needs for itself.
+        free: It can be moved; else it stays where reset() puts it.
+        target_radius: Goals only: an object is "in" it when its centre is this near, horizontally.
+    """
+
+    name: str
+    geoms: Tuple[Geom, ...]
+    rest_height: float
+    footprint: float
+    free: bool = True
+    target_radius: float = 0.0
+
+
+@dataclass(frozen=True)
+class Camera:
+    """One camera, looking from ``position`` to ``target`` with ``up`` upwards in the picture.
+
+    Attributes:
+        name: As specs name it.
+        position: In the frame of what it is mounted on.
+        target: Point that it looks at, same frame.
+        up: Direction that is upwards in the picture, same frame.
+        fovy: Vertical field of view in degrees.
+        arm: Prefix of the arm whose hand carries it; None: it stands in the world.
+    """
+
+    name: str
+    position: Vector
+    target: Vector
+    up: Vector
+    fovy: float
+    arm: "str | None" = None
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One arm with a parallel gripper.
+
+    Attributes:
+        prefix: Put before the names of its joints ("left_"); empty for a single arm.
+        base: Where its foot stands.
+        home: Where its end effector starts, pointing down.
+    """
+
+    prefix: str = ""
+    base: Vector = (0.0, 0.0, 0.0)
+    home: Vector = (0.40, 0.0, 0.22)
+
+
+@dataclass(frozen=True)
+class Light:
+    """One directional light; shadows are never cast, they cost more than everything else."""
+
+    direction: Vector
+    diffuse: float
+
+
+@dataclass(frozen=True)
+class Room:
+    """Colours and extent of what never moves."""
+
+    table_centre: Vector = (0.38, 0.0, 0.0)
+    table_half: Tuple[float, float] = (0.50, 0.60)
+    table: Colour = (0.72, 0.60, 0.46, 1.0)
+    wall: Colour = (0.60, 0.67, 0.74, 1.0)
+    floor: Colour = (0.36, 0.37, 0.40, 1.0)
+
+
+@dataclass(frozen=True)
+class Region:
+    """Rectangle of the table that item centres are drawn from."""
+
+    low: Tuple[float, float]
+    high: Tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A whole scene.
+
+    Attributes:
+        arms: At least one.
+        items: Names are unique.
+        cameras: In the order of the benchmark's spec.
+        lights: Directional.
+        room: Table, wall, floor.
+        region: Where items may stand.
+    """
+
+    arms: Tuple[Arm, ...]
+    items: Tuple[Item, ...]
+    cameras: Tuple[Camera, ...]
+    lights: Tuple[Light, ...]
+    room: Room = field(default_factory=Room)
+    region: Region = Region((0.29, -0.25), (0.56, 0.25))
+
+    def item(self, name: str) -> Item:
+        """Return the item of this name; KeyError when there is none."""
+        return {item.name: item for item in self.items}[name]
+
+
+def block(name: str, colour: Colour, half: float = 0.02, mass: float = 0.05) -> Item:
+    """Return a cube with edge ``2 * half``."""
+    return Item(name, (Geom("box", (half, half, half), colour, mass=mass),), rest_height=half, footprint=0.05)
+
+
+def bowl(name: str, colour: Colour, radius: float = 0.068, height: float = 0.035, segments: int = 12) -> Item:
+    """Return a bowl: a disc and a ring of upright slats that lean outwards."""
+    thickness, lean = 0.004, 0.35
+    slats = []
+    for k in range(segments):
+        angle = 2 * math.pi * k / segments
+        middle = radius + 0.5 * height * math.sin(lean)
+        width = (radius + height * math.sin(lean)) * math.tan(math.pi / segments) + 0.001
+        turn = (math.cos(angle / 2), 0.0, 0.0, math.sin(angle / 2))
+        tilt = (math.cos(lean / 2), 0.0, math.sin(lean / 2), 0.0)
+        place = (middle * math.cos(angle), middle * math.sin(angle), 0.5 * height * math.cos(lean))
+        slats.append(Geom("box", (thickness / 2, width, height / 2), colour, place, _product(turn, tilt)))
+    floor = Geom("cylinder", (radius + 0.002, 0.002), colour, (0.0, 0.0, 0.002))
+    return Item(name, (floor, *slats), rest_height=0.0, footprint=0.10, free=False, target_radius=radius)
+
+
+def zone(name: str, colour: Colour, half: float = 0.06) -> Item:
+    """Return a square painted on the table: seen, never touched."""
+    paint = Geom("box", (half, half, 0.0005), colour, solid=False)
+    return Item(name, (paint,), rest_height=0.0005, footprint=0.085, free=False, target_radius=half)
+
+
+def _product(a: Quaternion, b: Quaternion) -> Quaternion:
+    """Return the Hamilton product of two wxyz quaternions."""
+    aw, ax, ay, az = a
+    bw, bx, by, bz = b
+    return (
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+    )
+
+
+SCENE = Scene(
+    arms=(Arm(),),
+    items=(
+        block("red_block", (0.80, 0.13, 0.12, 1.0)),
+        block("green_block", (0.13, 0.58, 0.22, 1.0)),
+        block("blue_block", (0.12, 0.28, 0.78, 1.0)),
+        bowl("bowl", (0.93, 0.91, 0.86, 1.0)),
+        zone("zone", (0.47, 0.47, 0.48, 1.0)),
+    ),
+    cameras=(
+        Camera("agent", (1.12, 0.0, 0.66), (0.36, 0.0, 0.06), (0.0, 0.0, 1.0), 46.0),
+        Camera("wrist", (0.085, 0.0, 0.02), (0.0, 0.0, -0.14), (1.0, 0.0, 0.0), 70.0, arm=""),
+    ),
+    lights=(Light((-0.4, 0.3, -1.0), 0.45), Light((0.5, -0.4, -0.7), 0.25)),
+)
+"""The scene of ``tabletop-v1``."""
