@@ -50,7 +50,7 @@ sizes: $(VENV)/.check ## Check the size budgets
 
 .PHONY: docs
 docs: $(VENV)/.check ## Build the documentation into site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 .PHONY: format
 format: $(VENV)/.check ## Mend what can be mended of style and format
