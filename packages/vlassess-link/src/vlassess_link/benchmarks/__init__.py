@@ -1,1 +1,1 @@
-
+"""The benchmark contract, the episode loop and the fence around it."""

@@ -1,0 +1,318 @@
+"""One attempt at one episode: the fence around the loop, and what it leaves in the record."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import platform
+import time
+import traceback
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+
+import numpy as np
+
+from vlassess_link.benchmarks.base import Benchmark, view_for
+from vlassess_link.benchmarks.loop import run_episode
+from vlassess_link.data import (
+    ActionChunk,
+    Episode,
+    EpisodeRecord,
+    EpisodeStart,
+    ErrorInfo,
+    Observation,
+    RawObservation,
+    StepOutcome,
+    StepResult,
+)
+from vlassess_link.digest import ArrayDigest, arrays_digest
+from vlassess_link.errors import BenchmarkFault, DecodeError, EpisodeFault, ObservationError, WireError
+from vlassess_link.policies.base import Policy
+from vlassess_link.specs import BenchmarkSpec, PolicySpec
+
+BENCHMARK_PHASES = ("load", "reset", "step", "render")
+POLICY_PHASES = ("inference",)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the coordinator asks for.
+
+    Attributes:
+        item_id: The work item.
+        attempt: From 1.
+        label: The policy's label in the run.
+        episode: What to run.
+        horizon: Replaces the policy's own; None: as its spec says.
+    """
+
+    item_id: str
+    attempt: int
+    label: str
+    episode: Episode
+    horizon: Optional[int] = None
+
+
+class Monitor:
+    """What is going on now and how long each phase took; another thread may read `now` at any time.
+
+    Attributes:
+        now: (running phase, when it began in seconds of ``clock``): one value, so that a reader never sees
+            the phase of one moment with the time of another. The phase is "idle" between episodes.
+        seconds: Seconds by phase of the running attempt.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.clock = clock
+        self.now: Tuple[str, float] = ("idle", clock())
+        self.seconds: Dict[str, float] = {}
+
+    @property
+    def phase(self) -> str:
+        """The running phase."""
+        return self.now[0]
+
+    def enter(self, phase: str) -> str:
+        """Begin a phase and return the one that it interrupts."""
+        time_now = self.clock()
+        before, since = self.now
+        self.seconds[before] = self.seconds.get(before, 0.0) + time_now - since
+        self.now = (phase, time_now)
+        return before
+
+    def clear(self) -> None:
+        """Forget the last attempt's seconds."""
+        self.seconds = {}
+        self.now = (self.phase, self.clock())
+
+
+class WatchedBenchmark(Benchmark):
+    """A benchmark whose calls are timed by phase, and whose initial state and actions are digested."""
+
+    def __init__(self, inner: Benchmark, monitor: Monitor) -> None:
+        self.spec = inner.spec
+        self._inner = inner
+        self._monitor = monitor
+        self._actions = ArrayDigest()
+        self.steps = 0
+        self.instruction: Optional[str] = None
+        self.initial_state: Mapping[str, np.ndarray] = {}
+        self.low: Optional[np.ndarray] = None
+        self.high: Optional[np.ndarray] = None
+
+    @property
+    def actions_digest(self) -> str:
+        """Digest of every executed action so far."""
+        return self._actions.hexdigest()
+
+    def reset(self, episode: Episode) -> RawObservation:
+        """Reset, and keep the measured initial state.
+
+        Raises:
+            BenchmarkFault: the state is missing or not finite, so the start could not be proved.
+        """
+        self._monitor.enter("reset")
+        raw = self._inner.reset(episode)
+        self.instruction = raw.instruction
+        state = {name: np.asarray(value, np.float64) for name, value in raw.state.items()}
+        if not state:
+            raise BenchmarkFault("reset() gave an empty `state`; it must hold the named initial state")
+        for name, value in state.items():
+            if not np.isfinite(value).all():
+                raise BenchmarkFault(f"initial state {name!r} is not finite after reset()")
+        self.initial_state = state
+        self._monitor.enter("other")
+        return raw
+
+    def step(self, action: np.ndarray) -> StepResult:
+        """Step, and digest the action."""
+        self._actions.update("action", action)
+        self.low = action.copy() if self.low is None else np.minimum(self.low, action)
+        self.high = action.copy() if self.high is None else np.maximum(self.high, action)
+        self._monitor.enter("step")
+        result = self._inner.step(action)
+        self.steps += 1
+        return result
+
+    def make_obs(self, raw: RawObservation) -> Observation:
+        """Render."""
+        self._monitor.enter("render")
+        obs = self._inner.make_obs(raw)
+        self._monitor.enter("other")
+        return obs
+
+    def get_step_result(self, result: StepResult) -> StepOutcome:
+        """Score; counted with the step it belongs to."""
+        outcome = self._inner.get_step_result(result)
+        self._monitor.enter("other")
+        return outcome
+
+
+class WatchedPolicy(Policy):
+    """A policy whose calls are timed, and whose delivered inputs are checked and digested."""
+
+    def __init__(self, inner: Policy, benchmark: BenchmarkSpec, monitor: Monitor) -> None:
+        self.spec = inner.spec
+        self._inner = inner
+        self._benchmark = benchmark
+        self._monitor = monitor
+        self._inputs = ArrayDigest()
+        self._images = ArrayDigest()
+        self.observations = 0
+
+    @property
+    def inputs_digest(self) -> str:
+        """Digest of every delivered state, instruction and extra."""
+        return self._inputs.hexdigest()
+
+    @property
+    def images_digest(self) -> str:
+        """Digest of every delivered image."""
+        return self._images.hexdigest()
+
+    def reset(self, start: EpisodeStart, policy_seed: int) -> None:
+        """Begin an episode."""
+        self._monitor.enter("inference")
+        self._inner.reset(start, policy_seed)
+        self._monitor.enter("other")
+
+    def predict(self, obs: Observation) -> ActionChunk:
+        """Check and digest what is delivered, then ask the policy."""
+        check_observation(obs, self._benchmark, self.spec)
+        for name in sorted(obs.images):
+            self._images.update(name, obs.images[name])
+        self._inputs.update_text("instruction", obs.instruction)
+        if obs.state is not None:
+            self._inputs.update("state", obs.state)
+        for name in sorted(obs.extras):
+            self._inputs.update(name, obs.extras[name])
+        self.observations += 1
+        self._monitor.enter("inference")
+        chunk = ActionChunk.of(self._inner.predict(obs))
+        self._monitor.enter("other")
+        return chunk
+
+
+def check_observation(obs: Observation, benchmark: BenchmarkSpec, policy: PolicySpec) -> None:
+    """Refuse an observation that breaks its contract, before it is delivered.
+
+    Raises:
+        ObservationError: an image of another shape, or of a dtype that the policy does not declare; a state
+            that is not the declared layout.
+    """
+    for name, image in obs.images.items():
+        if image.ndim != 3 or image.shape[2] != 3:
+            raise ObservationError(f"image {name!r} has shape {image.shape}; it must be (height, width, 3)")
+        if image.dtype.name not in policy.image_dtypes:
+            raise ObservationError(
+                f"image {name!r} is {image.dtype}; the policy {policy.identity.name!r} takes "
+                f"{' or '.join(policy.image_dtypes)}: declare it in its `image_dtypes` or convert"
+            )
+    if obs.state is not None:
+        size = benchmark.state.size if benchmark.state is not None else None
+        if obs.state.ndim != 1 or obs.state.dtype.kind != "f" or obs.state.size != size:
+            raise ObservationError(
+                f"state is {obs.state.dtype} of shape {obs.state.shape}; the spec declares {size} floats in one row"
+            )
+
+
+def effective_horizon(spec: PolicySpec, override: Optional[int]) -> int:
+    """Return how many actions of a chunk are executed: 1 for a policy that must see every step."""
+    return 1 if spec.observe == "every_step" else (override or spec.horizon)
+
+
+class Attempt:
+    """One attempt; `run` returns its record whatever happens."""
+
+    def __init__(self, job: Job, benchmark: Benchmark, policy: Policy, monitor: Monitor) -> None:
+        monitor.clear()
+        self._job = job
+        self._raw_benchmark = benchmark
+        self._monitor = monitor
+        self._benchmark = WatchedBenchmark(benchmark, monitor)
+        self._policy = WatchedPolicy(policy, benchmark.spec, monitor)
+        self._horizon = effective_horizon(policy.spec, job.horizon)
+        self._started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+        self._begin: float = monitor.clock()
+
+    def run(self) -> EpisodeRecord:
+        """Run the episode; what either side raises becomes the record's error."""
+        before = self._monitor.enter("other")
+        try:
+            self._raw_benchmark.view = view_for(self._benchmark.spec, self._policy.spec)
+            outcome = run_episode(self._job.episode, self._benchmark, self._policy, self._horizon)
+        except Exception as error:
+            return self.record(error=error_info(error, self._monitor.phase))
+        finally:
+            self._monitor.enter(before)
+        return self.record(outcome=outcome)
+
+    def record(self, **ending: Any) -> EpisodeRecord:
+        """Return the record of the attempt so far with its ``outcome`` or ``error``."""
+        watched, episode = self._benchmark, self._job.episode
+        seconds = {name: round(value, 6) for name, value in self._monitor.seconds.items() if name != "idle"}
+        seconds["total"] = round(self._monitor.clock() - self._begin, 6)
+        return dataclasses.replace(
+            unstarted_record(self._job, **ending),
+            instruction=watched.instruction if watched.instruction is not None else episode.instruction,
+            identity=self._policy.spec.identity.digest,
+            privileged=self._policy.spec.privileged,
+            steps=watched.steps,
+            initial_state={name: value.tolist() for name, value in watched.initial_state.items()},
+            state_digest=arrays_digest(watched.initial_state) if watched.initial_state else "",
+            inputs_digest=self._policy.inputs_digest,
+            images_digest=self._policy.images_digest,
+            actions_digest=watched.actions_digest,
+            action_low=_floats(watched.low),
+            action_high=_floats(watched.high),
+            observations=self._policy.observations,
+            horizon=self._horizon,
+            seconds=seconds,
+            started=self._started,
+        )
+
+
+def unstarted_record(job: Job, **ending: Any) -> EpisodeRecord:
+    """Return the record of an attempt that never reached the loop."""
+    episode = job.episode
+    return EpisodeRecord(
+        item_id=job.item_id,
+        attempt=job.attempt,
+        policy=job.label,
+        episode_id=episode.episode_id,
+        pair_key=episode.pair_key,
+        suite=episode.suite,
+        task=episode.task,
+        index=episode.index,
+        seed=episode.seed,
+        policy_seed=episode.policy_seed,
+        repeat=episode.repeat,
+        perturbation=dict(episode.perturbation),
+        instruction=episode.instruction,
+        started=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds"),
+        host=platform.node(),
+        **ending,
+    )
+
+
+def error_info(error: BaseException, phase: str) -> ErrorInfo:
+    """Say who is charged with an exception that was raised in ``phase``."""
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    message = str(error) or type(error).__name__
+    if not isinstance(error, (EpisodeFault, WireError)):
+        message = f"{type(error).__name__}: {message}" if str(error) else message
+    return ErrorInfo(_origin(error, phase), phase, type(error).__name__, message, text[-4000:])
+
+
+def _origin(error: BaseException, phase: str) -> str:
+    if isinstance(error, EpisodeFault):
+        return error.origin
+    if isinstance(error, WireError) and phase in POLICY_PHASES:
+        return "policy" if isinstance(error, DecodeError) else "benchmark"
+    if phase in POLICY_PHASES:
+        return "policy"
+    return "benchmark" if phase in (*BENCHMARK_PHASES, "other") else "infrastructure"
+
+
+def _floats(values: Optional[np.ndarray]) -> Tuple[float, ...]:
+    return () if values is None else tuple(float(value) for value in values)

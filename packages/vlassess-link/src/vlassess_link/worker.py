@@ -1,0 +1,243 @@
+"""Runs the episodes that it is handed: JSON lines in on stdin, JSON lines out on stdout.
+
+So the same worker runs as a plain process, in another interpreter, in a container or behind ssh, with no
+port to open, and its death is a closed pipe. Messages, one JSON object a line, told apart by ``type``:
+
+```
+in   load       benchmark {target, params}, policies {label: source}, deadlines {phase: seconds}, lease
+     run        item_id, attempt, label, episode, policy (source), horizon
+     heartbeat  renews the lease; without it the worker ends itself
+     stop       ends the worker once it is idle
+out  hello      protocol, pid, host, python, versions
+     load       benchmark (spec), policies {label: spec}; or error {origin, phase, kind, message, traceback}
+     record     one `EpisodeRecord`
+     heartbeat  phase, age (seconds in it), item_id
+     log        text
+```
+
+A policy source is ``{"url": ...}`` or ``{"local": target, "params": {...}}``. The real stdout is set aside
+before any simulator is imported, and descriptor 1 points at stderr, since simulators print.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import queue
+import sys
+import threading
+import time
+from typing import Any, Dict, Mapping, Optional, TextIO
+
+import numpy as np
+
+from vlassess_link._version import __version__
+from vlassess_link.benchmarks.attempt import POLICY_PHASES, Attempt, Job, Monitor, error_info, unstarted_record
+from vlassess_link.benchmarks.base import Benchmark
+from vlassess_link.data import Episode, EpisodeRecord, ErrorInfo
+from vlassess_link.digest import canonical_json
+from vlassess_link.jsonable import from_json, to_json
+from vlassess_link.loading import load_target
+from vlassess_link.policies.base import Policy
+from vlassess_link.policies.model import InProcessPolicy, PredictModelServer
+from vlassess_link.policies.remote import RemotePolicy
+
+PROTOCOL = 1
+HEARTBEAT_SECONDS = 1.0
+WATCH_SECONDS = 0.2
+GRACE_SECONDS = 2.0
+"""How much longer than its deadline a phase may last before the watchdog acts: a socket's own timeout is first."""
+EXIT_HUNG = 70
+EXIT_LEASE = 71
+DEFAULT_DEADLINE = 60.0
+
+
+class Channel:
+    """The worker's way out: one whole line a message, from any thread."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._lock = threading.Lock()
+
+    def send(self, kind: str, **fields: Any) -> None:
+        """Write one message and flush it."""
+        line = json.dumps({"type": kind, **fields}, allow_nan=False)
+        with self._lock:
+            self._out.write(line + "\n")
+            self._out.flush()
+
+
+class Worker:
+    """Holds one benchmark and its policies, and runs one episode at a time."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.monitor = Monitor(time.monotonic)
+        self.deadlines: Dict[str, float] = {}
+        self.attempt: Optional[Attempt] = None
+        self.item_id: Optional[str] = None
+        self._benchmark: Optional[Benchmark] = None
+        self._policies: Dict[str, Policy] = {}
+
+    def load(self, message: Mapping[str, Any]) -> None:
+        """Load the benchmark and the policies and answer with their specs; makes no environment."""
+        self.deadlines = dict(message.get("deadlines", {}))
+        before = self.monitor.enter("load")
+        try:
+            source = message["benchmark"]
+            self._benchmark = load_target(source["target"], Benchmark, dict(source.get("params", {})))
+            self.monitor.enter("connect")
+            specs = {label: to_json(self._policy(item).spec) for label, item in message.get("policies", {}).items()}
+        except Exception as error:
+            self.channel.send("load", error=to_json(error_info(error, self.monitor.phase)))
+            return
+        finally:
+            self.monitor.enter(before)
+        self.channel.send("load", benchmark=to_json(self._benchmark.spec), policies=specs)
+
+    def run(self, message: Mapping[str, Any]) -> None:
+        """Run one attempt and answer with its record."""
+        job = Job(
+            message["item_id"],
+            int(message["attempt"]),
+            message["label"],
+            from_json(Episode, message["episode"]),
+            message.get("horizon"),
+        )
+        self.item_id = job.item_id
+        self.send_record(self._record(job, message["policy"]))
+        self.item_id = None
+
+    def _record(self, job: Job, source: Mapping[str, Any]) -> EpisodeRecord:
+        if self._benchmark is None:
+            raise RuntimeError("a run message came before a load message that succeeded")
+        before = self.monitor.enter("connect")
+        try:
+            policy = self._policy(source)
+        except Exception as error:
+            return unstarted_record(job, error=error_info(error, "connect"))
+        finally:
+            self.monitor.enter(before)
+        self.attempt = Attempt(job, self._benchmark, policy, self.monitor)
+        try:
+            return self.attempt.run()
+        finally:
+            self.attempt = None
+
+    def send_record(self, record: EpisodeRecord) -> None:
+        """Send a record."""
+        self.channel.send("record", record=to_json(record))
+
+    def _policy(self, source: Mapping[str, Any]) -> Policy:
+        key = canonical_json(source)
+        if key not in self._policies:
+            self._policies[key] = self._make_policy(source)
+        return self._policies[key]
+
+    def _make_policy(self, source: Mapping[str, Any]) -> Policy:
+        if "url" in source:
+            connect = self.deadlines.get("connect", DEFAULT_DEADLINE)
+            inference = self.deadlines.get("inference", DEFAULT_DEADLINE)
+            return RemotePolicy(source["url"], connect_deadline=connect, inference_deadline=inference)
+        loaded: Any = load_target(source["local"], (Policy, PredictModelServer), dict(source.get("params", {})))
+        policy: Policy = InProcessPolicy(loaded) if isinstance(loaded, PredictModelServer) else loaded
+        if policy.spec.privileged:
+            policy.bind(self._benchmark)
+        return policy
+
+    def close(self) -> None:
+        """Close the policies, then the benchmark."""
+        for policy in self._policies.values():
+            policy.close()
+        if self._benchmark is not None:
+            self._benchmark.close()
+
+
+class Watchdog(threading.Thread):
+    """Beats, and ends the process when a phase runs past its deadline or the lease is missed.
+
+    A Python thread cannot run while C code holds the interpreter; then the beats stop too, and the
+    coordinator acts instead.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        super().__init__(name="watchdog", daemon=True)
+        self._worker = worker
+        self.lease_seconds: Optional[float] = None
+        self.renewed: float = time.monotonic()
+
+    def run(self) -> None:
+        """Watch until the process ends."""
+        next_beat = 0.0
+        while True:
+            now = time.monotonic()
+            if self.lease_seconds is not None and now - self.renewed > self.lease_seconds:
+                os._exit(EXIT_LEASE)
+            phase, since = self._worker.monitor.now
+            age = now - since
+            if now >= next_beat:
+                self._worker.channel.send("heartbeat", phase=phase, age=age, item_id=self._worker.item_id)
+                next_beat = now + HEARTBEAT_SECONDS
+            limit = self._worker.deadlines.get(phase)
+            if limit is not None and age > limit + GRACE_SECONDS:
+                self._end(phase, limit)
+            time.sleep(WATCH_SECONDS)
+
+    def _end(self, phase: str, limit: float) -> None:
+        attempt = self._worker.attempt
+        if attempt is not None:
+            charged = ("policy", "InferenceTimeout") if phase in POLICY_PHASES else ("benchmark", "PhaseTimeout")
+            text = f"{phase} took longer than its deadline of {limit:g} s: mend it or raise execution.deadlines.{phase}"
+            self._worker.send_record(attempt.record(error=ErrorInfo(charged[0], phase, charged[1], text)))
+        os._exit(EXIT_HUNG)
+
+
+def read_messages(lines: TextIO, inbox: queue.Queue[Dict[str, Any]], watchdog: Watchdog) -> None:
+    """Put each message into the inbox; on the end of stdin the process ends at once: nobody listens any more."""
+    for line in lines:
+        message = json.loads(line)
+        watchdog.renewed = time.monotonic()
+        if message["type"] == "load":
+            watchdog.lease_seconds = message.get("lease")
+        if message["type"] != "heartbeat":
+            inbox.put(message)
+    os._exit(0)
+
+
+def set_stdout_aside() -> TextIO:
+    """Return the real stdout, and point descriptor 1 at stderr for everybody else."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return out
+
+
+def main() -> int:
+    """Serve the coordinator on stdin and stdout until it says stop."""
+    channel = Channel(set_stdout_aside())
+    versions = {"vlassess_link": __version__, "numpy": np.__version__}
+    channel.send(
+        "hello",
+        protocol=PROTOCOL,
+        pid=os.getpid(),
+        host=platform.node(),
+        python=sys.version.split()[0],
+        versions=versions,
+    )
+    worker = Worker(channel)
+    watchdog = Watchdog(worker)
+    watchdog.start()
+    inbox: queue.Queue[Dict[str, Any]] = queue.Queue()
+    threading.Thread(target=read_messages, args=(sys.stdin, inbox, watchdog), daemon=True).start()
+    handlers = {"load": worker.load, "run": worker.run}
+    while True:
+        message = inbox.get()
+        if message["type"] == "stop":
+            break
+        handlers[message["type"]](message)
+    worker.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""The workers of a run: started, watched, replaced."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vlassess.execution.launch import WorkerLaunch
+from vlassess.execution.process import Event, LineProcess
+from vlassess.execution.settings import FleetSettings
+from vlassess.schema.items import WorkItem
+from vlassess_link.benchmarks.attempt import POLICY_PHASES, Job, unstarted_record
+from vlassess_link.data import EpisodeRecord, ErrorInfo
+from vlassess_link.jsonable import to_json
+
+STEADY_PHASES = ("reset", "step", "render", "inference")
+KILLED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What a worker is busy with."""
+
+    item: WorkItem
+    job: Job
+
+
+class Seat:
+    """One place in the fleet and the worker that sits in it.
+
+    Attributes:
+        number: From 0.
+        assignment: What it is busy with, None while it is free.
+        loaded: It has loaded the benchmark.
+        load_error: Why it could not.
+    """
+
+    def __init__(self, number: int, process: LineProcess) -> None:
+        self.number = number
+        self.process = process
+        self.assignment: Assignment | None = None
+        self.loaded = False
+        self.load_error: ErrorInfo | None = None
+        self.phase = "load"
+        self.heard = time.monotonic()
+        self.silenced = False
+
+    @property
+    def free(self) -> bool:
+        """Whether it can take an episode."""
+        return self.loaded and self.assignment is None
+
+    def hear(self, message: Mapping[str, Any]) -> None:
+        """Note a sign of life."""
+        self.heard = time.monotonic()
+        self.phase = str(message.get("phase", self.phase))
+
+    def fate(self, returncode: int, deadline: float) -> ErrorInfo:
+        """Say what the end of its process means for the episode that it was busy with."""
+        words = self.process.last_words()
+        if self.silenced:
+            charged = ("policy", "InferenceTimeout") if self.phase in POLICY_PHASES else ("benchmark", "PhaseTimeout")
+            text = f"{self.phase} did not end within {deadline:g} s and the worker did not react; it was killed"
+            return ErrorInfo(charged[0], self.phase, charged[1], text, words)
+        origin = "infrastructure" if returncode in KILLED else "benchmark"
+        how = f"by signal {-returncode}" if returncode < 0 else f"with exit code {returncode}"
+        return ErrorInfo(origin, self.phase, "WorkerDied", f"the worker process ended {how} in mid-episode", words)
+
+
+class Fleet:
+    """Up to ``settings.workers`` workers of one launch."""
+
+    def __init__(self, launch: WorkerLaunch, settings: FleetSettings, logs: Path) -> None:
+        self.events: queue.Queue[Event] = queue.Queue()
+        self._launch = launch
+        self._settings = settings
+        self._logs = logs
+        self._seats: dict[LineProcess, Seat] = {}
+        self._next_beat = 0.0
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """The workers that are alive, by number."""
+        return tuple(sorted(self._seats.values(), key=lambda seat: seat.number))
+
+    @property
+    def busy(self) -> tuple[Seat, ...]:
+        """Those that have an episode."""
+        return tuple(seat for seat in self.seats if seat.assignment is not None)
+
+    def seat_of(self, process: LineProcess) -> Seat | None:
+        """Return the seat of a process, None where it has left."""
+        return self._seats.get(process)
+
+    def grow_to(self, wanted: int) -> None:
+        """Start workers until ``wanted`` are alive, at most as many as the settings allow."""
+        taken = {seat.number for seat in self._seats.values()}
+        free = (number for number in range(self._settings.workers) if number not in taken)
+        for number in free:
+            if len(self._seats) >= wanted:
+                return
+            process = LineProcess(
+                self._launch.command, self._launch.env, self.events, self._logs / f"worker-{number}.log"
+            )
+            self._seats[process] = Seat(number, process)
+            deadlines = dict(self._settings.deadlines)
+            process.send("load", benchmark=self._launch.benchmark, deadlines=deadlines, lease=self._settings.lease)
+
+    def assign(self, seat: Seat, assignment: Assignment, source: Mapping[str, Any]) -> None:
+        """Hand an episode to a free worker."""
+        job = assignment.job
+        seat.assignment = assignment
+        seat.heard = time.monotonic()
+        seat.process.send(
+            "run",
+            item_id=job.item_id,
+            attempt=job.attempt,
+            label=job.label,
+            episode=to_json(job.episode),
+            policy=source,
+            horizon=job.horizon,
+        )
+
+    def remove(self, process: LineProcess, returncode: int) -> EpisodeRecord | None:
+        """Take a dead worker out; returns the record of the episode that it took with it."""
+        seat = self._seats.pop(process)
+        process.close(patience=1.0)
+        if seat.assignment is None:
+            return None
+        return unstarted_record(
+            seat.assignment.job, error=seat.fate(returncode, self._longest(seat)), worker=f"worker-{seat.number}"
+        )
+
+    def tend(self) -> None:
+        """Renew the leases; kill workers that are silent for longer than any deadline allows."""
+        now = time.monotonic()
+        if now >= self._next_beat:
+            self._next_beat = now + self._settings.beat
+            for seat in self._seats.values():
+                seat.process.send("heartbeat")
+        for seat in self._seats.values():
+            if now - seat.heard > self._longest(seat) + self._settings.silence_grace and not seat.silenced:
+                seat.silenced = True
+                seat.process.kill()
+
+    def disband(self, patience: float) -> None:
+        """End every worker: ask, then kill after ``patience`` seconds."""
+        for seat in self._seats.values():
+            if patience > 0 and seat.assignment is None:
+                seat.process.send("stop")
+            else:
+                seat.process.kill()
+        for process in list(self._seats):
+            process.close(patience)
+        self._seats.clear()
+
+    def _longest(self, seat: Seat) -> float:
+        phases = STEADY_PHASES if seat.loaded else ("load", "connect")
+        if seat.phase == "connect":
+            phases = (*phases, "connect")
+        return max((self._settings.deadlines.get(phase, 0.0) for phase in phases), default=0.0)

@@ -1,0 +1,64 @@
+"""Asks one worker what the benchmark and the policies are, before anything is planned or run."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vlassess.execution.launch import WorkerLaunch
+from vlassess.execution.process import Event, Gone, LineProcess
+from vlassess_link.errors import PluginError
+from vlassess_link.jsonable import from_json
+from vlassess_link.specs import BenchmarkSpec, PolicySpec
+
+
+class Probe(NamedTuple):
+    """What a worker says of both sides: the benchmark's spec, and label -> spec of the policies."""
+
+    benchmark: BenchmarkSpec
+    policies: dict[str, PolicySpec]
+
+
+def probe(launch: WorkerLaunch, policies: Mapping[str, Mapping[str, Any]], deadline: float, log: Path) -> Probe:
+    """Load both sides in a worker that runs no episode.
+
+    Args:
+        launch: How workers start.
+        policies: Label -> policy source, as in the worker's protocol.
+        deadline: Seconds for the whole.
+        log: File for the worker's stderr.
+
+    Raises:
+        PluginError: a side could not be loaded or reached; says which and why.
+    """
+    events: queue.Queue[Event] = queue.Queue()
+    worker = LineProcess(launch.command, launch.env, events, log)
+    try:
+        limits = {"load": deadline, "connect": deadline}
+        worker.send("load", benchmark=launch.benchmark, policies=policies, deadlines=limits)
+        answer = _await_load(events, time.monotonic() + deadline, worker)
+    finally:
+        worker.close(patience=5.0)
+    if "error" in answer:
+        raise PluginError(str(answer["error"]["message"]))
+    specs = {label: from_json(PolicySpec, spec) for label, spec in answer["policies"].items()}
+    return Probe(from_json(BenchmarkSpec, answer["benchmark"]), specs)
+
+
+def _await_load(events: queue.Queue[Event], until: float, worker: LineProcess) -> Mapping[str, Any]:
+    while True:
+        try:
+            event = events.get(timeout=max(0.0, until - time.monotonic()))
+        except queue.Empty:
+            raise PluginError(
+                f"the benchmark was not loaded in time; raise execution.deadlines.load. {worker.last_words()}"
+            ) from None
+        if isinstance(event, Gone):
+            raise PluginError(
+                f"the worker ended ({event.returncode}) while loading the benchmark: {worker.last_words()}"
+            )
+        if event.message.get("type") == "load":
+            return event.message

@@ -1,0 +1,108 @@
+"""A child process that speaks JSON lines on its stdout; its death is a closed pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Said:
+    """A child said something."""
+
+    child: LineProcess
+    message: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A child ended; ``returncode`` is negative for a signal."""
+
+    child: LineProcess
+    returncode: int
+
+
+Event = Said | Gone
+
+
+class LineProcess:
+    """One child; what it says and its end arrive as events in ``events``.
+
+    It runs in a session of its own, so that Ctrl-C reaches the coordinator alone; it ends when its stdin is
+    closed, so it cannot outlive the coordinator.
+
+    Args:
+        command: Its command line.
+        env: Its environment.
+        events: Where its events go.
+        log: File that its stderr is appended to.
+    """
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], events: queue.Queue[Event], log: Path) -> None:
+        self.log = log
+        with log.open("ab") as stderr:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env=dict(env),
+                start_new_session=True,
+            )
+        self._events = events
+        threading.Thread(target=self._read, name=f"reader-{self.pid}", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def send(self, kind: str, **fields: Any) -> None:
+        """Send one message; to a child that died it is lost, and `Gone` tells."""
+        line = json.dumps({"type": kind, **fields}, allow_nan=False).encode("ascii") + b"\n"
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError, ValueError):
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+
+    def kill(self) -> None:
+        """End it now, with everything that it started in its session."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, 9)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._process.terminate()
+
+    def close(self, patience: float) -> None:
+        """Close its stdin, wait for its end, kill it after ``patience`` seconds."""
+        with suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        try:
+            self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self._process.wait()
+
+    def last_words(self, lines: int = 3) -> str:
+        """Return the last lines of its stderr."""
+        text = self.log.read_bytes()[-4000:].decode("utf-8", "replace") if self.log.exists() else ""
+        return "\n".join(text.strip().splitlines()[-lines:])
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            with suppress(ValueError):  # the line of a child that was killed in mid-sentence
+                message = json.loads(line)
+                if isinstance(message, dict):
+                    self._events.put(Said(self, message))
+        self._events.put(Gone(self, self._process.wait()))
