@@ -62,7 +62,7 @@ bench: $(VENV)/.run ## Measure our own speed: make bench NAME=execution
 	@if [[ " $(BENCHES) " != *" $(NAME) "* || -z "$(NAME)" ]]; then \
 	    echo "No benchmark is called '$(NAME)': use make bench NAME=, with one of: $(BENCHES)." >&2; exit 2; fi
 	@if [[ ! -f benchmarks_perf/$(NAME).py ]]; then \
-	    echo "The benchmark '$(NAME)' is planned but does not exist yet; there are: $$(cd benchmarks_perf && ls -- *.py 2>/dev/null | sed 's/\.py$$//' | grep -v '^_' | xargs)." >&2; exit 2; fi
+	    echo "The benchmark '$(NAME)' does not exist yet; those that do: $(or $(strip $(foreach name,$(BENCHES),$(if $(wildcard benchmarks_perf/$(name).py),$(name)))),none)." >&2; exit 2; fi
 	@$(MAKE) --no-print-directory gl
 	$(BIN)/python benchmarks_perf/$(NAME).py
 
@@ -73,7 +73,7 @@ gl: $(VENV)/.run
 .PHONY: clean
 clean: ## Remove everything that the targets made, but not runs/
 	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src packages tests tools benchmarks_perf -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One virtual environment, grown in three steps; a stamp is older than the files that it depends on
 # when these have changed, and then its step runs again.

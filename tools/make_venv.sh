@@ -14,8 +14,8 @@ find_python() {
             return
         fi
     done
-    echo "vlassess needs Python 3.10 or newer; ${wanted:-python3} is $("${wanted:-python3}" --version 2>&1 || true)." \
-        "Install one and say: make PYTHON=/path/to/python3.11" >&2
+    echo "vlassess needs Python 3.10 or newer, and ${wanted:-python3} is none that starts." \
+        "Install one and name it: make TARGET PYTHON=/path/to/python3.11" >&2
     exit 2
 }
 
