@@ -53,13 +53,13 @@ class Package(NamedTuple):
 def declared(distribution: metadata.Distribution) -> str:
     """Return the licence that a distribution declares, "unknown" where it declares none."""
     meta = distribution.metadata
-    if meta.get("License-Expression"):
+    if "License-Expression" in meta:
         return str(meta["License-Expression"])
     classifiers = [
         text.rsplit(" :: ", 1)[1] for text in meta.get_all("Classifier") or [] if text.startswith("License :: ")
     ]
     named = [ALIASES.get(text, text) for text in classifiers if text != "OSI Approved"]
-    lines = (meta.get("License") or "").strip().splitlines() or ["unknown"]
+    lines = (meta["License"] if "License" in meta else "").strip().splitlines() or ["unknown"]
     return " AND ".join(named) or ALIASES.get(lines[0].strip(), lines[0].strip())
 
 
