@@ -59,7 +59,7 @@ def declared(distribution: metadata.Distribution) -> str:
         text.rsplit(" :: ", 1)[1] for text in meta.get_all("Classifier") or [] if text.startswith("License :: ")
     ]
     named = [ALIASES.get(text, text) for text in classifiers if text != "OSI Approved"]
-    lines = (meta["License"] if "License" in meta else "").strip().splitlines() or ["unknown"]
+    lines = (meta.get_all("License") or [""])[0].strip().splitlines() or ["unknown"]
     return " AND ".join(named) or ALIASES.get(lines[0].strip(), lines[0].strip())
 
 
