@@ -1,0 +1,107 @@
+"""Which record of an item counts, and what a group of items came to."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from vlassess.report.text import one_line
+from vlassess.schema.items import WorkItem
+from vlassess.schema.summary import Counts, Mean, Rate, Spread
+from vlassess.stats import clopper_pearson, error_bounds, mean, median, rate, wilson
+from vlassess_link.data import EpisodeRecord
+
+CONFIDENCE = 0.95
+"""Level of every interval in a summary."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One planned item with all its attempts.
+
+    Attributes:
+        item: What was planned.
+        attempts: Its records in the order of the file; empty where it is missing.
+        record: The one that counts; None where it is missing.
+    """
+
+    item: WorkItem
+    attempts: tuple[EpisodeRecord, ...]
+    record: EpisodeRecord | None
+
+
+def entries(items: Sequence[WorkItem], records: Iterable[EpisodeRecord]) -> tuple[Entry, ...]:
+    """Return every planned item with its attempts, in plan order; records of other items are left out."""
+    attempts = by_item(records)
+    found = [tuple(attempts.get(item.item_id, ())) for item in items]
+    return tuple(Entry(item, tries, counting(tries)) for item, tries in zip(items, found, strict=True))
+
+
+def by_item(records: Iterable[EpisodeRecord]) -> dict[str, list[EpisodeRecord]]:
+    """Return the records of each item id, in their order."""
+    found: dict[str, list[EpisodeRecord]] = defaultdict(list)
+    for record in records:
+        found[record.item_id].append(record)
+    return dict(found)
+
+
+def counting(attempts: Sequence[EpisodeRecord]) -> EpisodeRecord | None:
+    """Return the attempt that counts: the last final one, else the last; None for no attempt."""
+    return max(enumerate(attempts), key=_weight)[1] if attempts else None
+
+
+def _weight(numbered: tuple[int, EpisodeRecord]) -> tuple[bool, int, int]:
+    position, record = numbered
+    return record.final, record.attempt, position
+
+
+def counts(group: Sequence[Entry]) -> Counts:
+    """Return how many of the group ended how."""
+    ends = Counter("missing" if entry.record is None else entry.record.counts_as for entry in group)
+    origins = Counter(entry.record.error.origin for entry in group if entry.record and entry.record.error)
+    return Counts(
+        planned=len(group),
+        success=ends["success"],
+        failure=ends["failure"],
+        policy_error=origins["policy"],
+        benchmark_error=origins["benchmark"],
+        infrastructure_error=origins["infrastructure"],
+        missing=ends["missing"],
+    )
+
+
+def rate_of(found: Counts) -> Rate:
+    """Return the success rate of counts, with intervals and bounds."""
+    n = found.scored
+    bounds = error_bounds(found.success, found.failure, found.error)
+    return Rate(
+        n=n,
+        value=rate(found.success, n),
+        clopper_pearson=clopper_pearson(found.success, n, CONFIDENCE),
+        wilson=wilson(found.success, n, CONFIDENCE),
+        errors_fail=bounds.low if bounds else None,
+        errors_succeed=bounds.high if bounds else None,
+    )
+
+
+def mean_of(values: Iterable[float]) -> Mean:
+    """Return the mean of the finite values; a benchmark may report a metric that is not finite."""
+    finite = [float(value) for value in values if math.isfinite(value)]
+    return Mean(n=len(finite), value=mean(finite))
+
+
+def spread_of(values: Sequence[float]) -> Spread:
+    """Return mean and median of the values."""
+    return Spread(n=len(values), mean=mean(values), median=median(values))
+
+
+def seconds_of(group: Iterable[Entry]) -> dict[str, float]:
+    """Return wall seconds by phase, summed over every attempt of the group."""
+    spent: dict[str, list[float]] = defaultdict(list)
+    for entry in group:
+        for record in entry.attempts:
+            for phase, seconds in record.seconds.items():
+                spent[one_line(phase)].append(seconds)
+    return {phase: math.fsum(values) for phase, values in spent.items()}

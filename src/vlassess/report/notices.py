@@ -1,0 +1,272 @@
+"""What a reader must know beside the numbers: each check reads plan, records and manifest, and says what it found.
+
+A check is a function from `Findings` to notices. A new one is added to `CHECKS`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from vlassess.report.counting import Entry
+from vlassess.report.text import one_line
+from vlassess.schema.manifest import RunManifest
+from vlassess.schema.summary import Notice, PolicySummary
+from vlassess_link.data import EpisodeRecord
+from vlassess_link.specs import UNKNOWN
+
+NAMED = 5
+"""How many tasks a message names before it counts the rest."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the checks read."""
+
+    entries: tuple[Entry, ...]
+    records: tuple[EpisodeRecord, ...]
+    policies: tuple[PolicySummary, ...]
+    manifest: RunManifest
+
+    def counting(self, label: str) -> list[EpisodeRecord]:
+        """Return the records of one policy that count."""
+        found = [entry.record for entry in self.entries if one_line(entry.item.policy) == label]
+        return [record for record in found if record is not None]
+
+
+def notices(
+    entries: Sequence[Entry],
+    records: Sequence[EpisodeRecord],
+    policies: Sequence[PolicySummary],
+    manifest: RunManifest,
+) -> tuple[Notice, ...]:
+    """Return what every check found, warnings first."""
+    findings = Findings(tuple(entries), tuple(records), tuple(policies), manifest)
+    found = [notice for check in CHECKS for notice in check(findings)]
+    return tuple(sorted(found, key=lambda notice: notice.severity != "warning"))
+
+
+def incomplete(findings: Findings) -> Iterator[Notice]:
+    """Warn of planned episodes that have no attempt."""
+    for policy in findings.policies:
+        if policy.counts.missing:
+            missing = policy.counts.missing
+            yield _warning(
+                "incomplete",
+                policy.label,
+                f"{missing} of {_some(policy.counts.planned, 'planned episode')} {_are(missing)} not run: its rates "
+                "are preliminary.",
+            )
+
+
+def errors_left(findings: Findings) -> Iterator[Notice]:
+    """Warn of episodes whose last attempt broke through benchmark or infrastructure."""
+    for policy in findings.policies:
+        counts = policy.counts
+        if counts.error:
+            yield _warning(
+                "errors_left",
+                policy.label,
+                f"{_some(counts.error, 'episode')} ended in an error of the benchmark ({counts.benchmark_error}) or of "
+                f"the infrastructure ({counts.infrastructure_error}) and {_are(counts.error)} in no rate; the bounds "
+                "say what they could have made of it.",
+            )
+
+
+def policy_errors(findings: Findings) -> Iterator[Notice]:
+    """Warn of failures that are the policy's own errors."""
+    for policy in findings.policies:
+        counts = policy.counts
+        if not counts.policy_error:
+            continue
+        every = counts.policy_error == counts.planned
+        yield _warning(
+            "policy_errors",
+            policy.label,
+            "Every episode ended in an error of the policy itself: this measures its integration, not its skill."
+            if every
+            else f"{_some(counts.policy_error, 'failure')} of {counts.failure} {_are(counts.policy_error)} due to an "
+            "error of the policy itself (an exception, NaN, a wrong shape, or no answer in time).",
+        )
+
+
+def never_moved(findings: Findings) -> Iterator[Notice]:
+    """Warn of a policy whose every executed action was the same."""
+    for policy in findings.policies:
+        records = [r for r in findings.counting(policy.label) if r.steps > 1 and r.action_low]
+        lows, highs = {r.action_low for r in records}, {r.action_high for r in records}
+        if len(lows) == 1 and lows == highs:
+            yield _warning(
+                "policy_never_moved",
+                policy.label,
+                f"Every action that it executed in {_some(len(records), 'episode')} was the same: it did not react "
+                "to anything.",
+            )
+
+
+def identical_starts(findings: Findings) -> Iterator[Notice]:
+    """Warn of tasks whose different indices began in the same initial state."""
+    digests: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
+    for entry in findings.entries:
+        record, episode = entry.record, entry.item.episode
+        if record is not None and record.state_digest:
+            cell = str(sorted(episode.perturbation.items()))
+            digests[episode.suite, episode.task, cell][episode.index] = record.state_digest
+    several = {key: found for key, found in digests.items() if len(found) > 1}
+    identical = [key for key, found in several.items() if len(set(found.values())) == 1]
+    repeated = [key for key, found in several.items() if 1 < len(set(found.values())) < len(found)]
+    if identical:
+        yield _warning(
+            "identical_starts",
+            None,
+            f"All initial states are identical in {_tasks(identical)}: its episodes repeat one start, so the "
+            "intervals say nothing about other starts.",
+        )
+    if repeated:
+        yield _warning(
+            "repeated_starts",
+            None,
+            f"Some initial states occur more than once in {_tasks(repeated)}: there are fewer different starts than "
+            "episodes.",
+        )
+
+
+def success_at_first_step(findings: Findings) -> Iterator[Notice]:
+    """Warn of successes on the first step."""
+    for policy in findings.policies:
+        records = [r for r in findings.counting(policy.label) if r.outcome and r.outcome.success_step == 1]
+        if records:
+            tasks = _tasks([(record.suite, record.task) for record in records])
+            yield _warning(
+                "success_at_first_step",
+                policy.label,
+                f"{_some(len(records), 'episode')} succeeded on the first step in {tasks}: the task may be solved at "
+                "reset.",
+            )
+
+
+def no_such_item(findings: Findings) -> Iterator[Notice]:
+    """Warn of records that the plan does not know."""
+    planned = {entry.item.item_id for entry in findings.entries}
+    foreign = sum(record.item_id not in planned for record in findings.records)
+    if foreign:
+        yield _warning(
+            "records_not_in_plan",
+            None,
+            f"{_some(foreign, 'record')} {_are(foreign)} of no planned episode and left out: the records are of "
+            "another plan, or two runs were mixed.",
+        )
+
+
+def several_identities(findings: Findings) -> Iterator[Notice]:
+    """Warn of a label under which different policies answered."""
+    for policy in findings.policies:
+        if len(policy.identities) > 1:
+            yield _warning(
+                "several_identities",
+                policy.label,
+                f"{len(policy.identities)} different policies answered under this label "
+                f"({', '.join(policy.identities)}): its rates mix them.",
+            )
+
+
+def no_control(findings: Findings) -> Iterator[Notice]:
+    """Warn of a headline that pools perturbed cells because the plan has no control."""
+    for policy in findings.policies:
+        if policy.cells and policy.basis == "all":
+            yield _warning("no_control", policy.label, "The plan has no unperturbed episode: its headline pools cells.")
+
+
+def another_protocol(findings: Findings) -> Iterator[Notice]:
+    """Warn of an overridden step limit."""
+    limit = findings.manifest.config.step_limit
+    if limit is not None:
+        yield _warning(
+            "step_limit_overridden",
+            None,
+            f"The step limit was set to {limit} for every task: this is another protocol than the benchmark's own, "
+            "and its rates cannot be compared with it.",
+        )
+
+
+def privileged(findings: Findings) -> Iterator[Notice]:
+    """Note that a privileged policy is an upper bound only."""
+    for policy in findings.policies:
+        if policy.privileged:
+            yield _note(
+                "privileged",
+                policy.label,
+                "It reads the simulator's state: its rates are an upper bound, not a result to compare with.",
+            )
+
+
+def identity_unknown(findings: Findings) -> Iterator[Notice]:
+    """Note which parts of an identity were not declared."""
+    for label, spec in findings.manifest.policy_specs.items():
+        unknown = sorted(name for name, value in spec.get("identity", {}).items() if value == UNKNOWN)
+        if unknown:
+            yield _note(
+                "identity_unknown",
+                one_line(label),
+                f"Its identity does not say {', '.join(unknown)}: a change in these cannot be noticed.",
+            )
+
+
+def observed_every_step(findings: Findings) -> Iterator[Notice]:
+    """Note a policy that looked at every step, which costs a rendering each time."""
+    for policy in findings.policies:
+        records = [r for r in findings.counting(policy.label) if r.outcome and r.steps > 1]
+        blind = findings.manifest.policy_specs.get(policy.label, {}).get("cameras") == []
+        if records and not blind and all(record.observations >= record.steps for record in records):
+            yield _note(
+                "observed_every_step",
+                policy.label,
+                "It was observed at every step (one action per answer, or it asked for every frame), so that every "
+                "step was rendered.",
+            )
+
+
+CHECKS: tuple[Callable[[Findings], Iterator[Notice]], ...] = (
+    incomplete,
+    errors_left,
+    policy_errors,
+    never_moved,
+    identical_starts,
+    success_at_first_step,
+    no_such_item,
+    several_identities,
+    no_control,
+    another_protocol,
+    privileged,
+    identity_unknown,
+    observed_every_step,
+)
+"""Every check, in the order in which their notices are shown."""
+
+
+def _notice(severity: Literal["warning", "note"], code: str, policy: str | None, message: str) -> Notice:
+    return Notice(code=code, severity=severity, policy=policy, message=message)
+
+
+def _warning(code: str, policy: str | None, message: str) -> Notice:
+    return _notice("warning", code, policy, message)
+
+
+def _note(code: str, policy: str | None, message: str) -> Notice:
+    return _notice("note", code, policy, message)
+
+
+def _some(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _tasks(keys: Sequence[tuple[str, ...]]) -> str:
+    names = list(dict.fromkeys(one_line(f"{key[0]}/{key[1]}", 80) for key in keys))
+    rest = f" and {len(names) - NAMED} more tasks" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + rest
