@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Optional, Tuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -110,7 +110,7 @@ class Privileged:
     pads: int
     target: np.ndarray
     target_yaw: float
-    goal: Optional[np.ndarray]
+    goal: np.ndarray | None
 
 
 class Tabletop(Benchmark):
@@ -121,8 +121,8 @@ class Tabletop(Benchmark):
 
     def __init__(self) -> None:
         self.spec = tabletop_spec()
-        self._simulation: "Optional[Simulation]" = None
-        self._renderer: "Optional[SceneRenderer]" = None
+        self._simulation: Simulation | None = None
+        self._renderer: SceneRenderer | None = None
         self._task = next(iter(TASKS.values()))
         self._instruction = ""
         self._steps = 0
@@ -211,23 +211,22 @@ class Tabletop(Benchmark):
             speed=simulation.speed(task.target),
         )
 
-    def _cameras(self) -> "Tuple[Tuple[str, Tuple[int, int]], ...]":
+    def _cameras(self) -> tuple[tuple[str, tuple[int, int]], ...]:
         if self.view is None:
             return tuple((camera.name, SIZES[0]) for camera in SCENE.cameras)
         return tuple(self.view.cameras.items())
 
-    def _loaded(self) -> "Simulation":
+    def _loaded(self) -> Simulation:
         """Return the compiled scene, made on first use: constructing a benchmark must make no environment."""
         if self._simulation is None:
             try:
                 simulation = importlib.import_module(".simulation", __package__)
-                arm = importlib.import_module(".arm", __package__)
             except (ImportError, AttributeError, OSError, RuntimeError) as error:
                 raise PluginError(_GL_HELP.format(reason=error)) from error
-            self._simulation = simulation.Simulation(SCENE, arm.Workspace())
+            self._simulation = simulation.Simulation(SCENE)
         return self._simulation
 
-    def _rendering(self) -> "SceneRenderer":
+    def _rendering(self) -> SceneRenderer:
         if self._renderer is None:
             rendering = importlib.import_module(".rendering", __package__)
             self._renderer = rendering.SceneRenderer(self._loaded().model)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Tuple
-
 import mujoco
 import numpy as np
 
 from .mjcf import FINGER_TRAVEL
+from .scene import Arm
 
 JOINTS = ("j1", "j2", "j3", "j4", "j5", "j6")
 FINGERS = ("left_finger", "right_finger")
@@ -19,14 +17,6 @@ _ITERATIONS = 6
 _DAMPING = 1e-4
 _GOOD_ENOUGH = 1e-5
 _REACHED = 2e-3
-
-
-@dataclass(frozen=True)
-class Workspace:
-    """Box that end-effector targets are clipped to; its floor keeps the fingertips off the table."""
-
-    low: Tuple[float, float, float] = (0.20, -0.34, 0.015)
-    high: Tuple[float, float, float] = (0.64, 0.34, 0.42)
 
 
 class ArmController:
@@ -42,7 +32,8 @@ class ArmController:
         closed: Whether the fingers are told to close.
     """
 
-    def __init__(self, model: mujoco.MjModel, prefix: str, workspace: Workspace) -> None:
+    def __init__(self, model: mujoco.MjModel, arm: Arm) -> None:
+        prefix = arm.prefix
         self._model = model
         self._ghost = mujoco.MjData(model)
         self._site = model.site(prefix + "eef").id
@@ -50,16 +41,17 @@ class ArmController:
         self._dofs = np.array([int(model.joint(prefix + name).dofadr[0]) for name in JOINTS])
         ranges = np.array([model.joint(prefix + name).range for name in JOINTS])
         self._low, self._high = ranges[:, 0], ranges[:, 1]
-        self._workspace = np.array(workspace.low), np.array(workspace.high)
+        self._workspace = np.array(arm.workspace.low), np.array(arm.workspace.high)
+        self._home = np.array(arm.home)
         self._jacobian = np.zeros((6, model.nv))
         self.position = np.zeros(3)
         self.quaternion = np.array(DOWN)
         self.joints = np.zeros(len(JOINTS))
         self.closed = False
 
-    def place(self, position: Tuple[float, float, float]) -> np.ndarray:
-        """Put the target at ``position``, pointing down, fingers open; return the joint targets."""
-        self.position = np.array(position)
+    def go_home(self) -> np.ndarray:
+        """Put the target at home, pointing down, fingers open; return the joint targets."""
+        self.position = self._home.copy()
         self.quaternion = np.array(DOWN)
         self.joints = np.array((0.0, 0.0, 0.5, -0.5, 0.0, 0.0))
         self.closed = False

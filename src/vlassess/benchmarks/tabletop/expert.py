@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, List, Optional
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,17 +12,25 @@ from vlassess_link import ActionChunk, EpisodeStart, Observation, Policy, Policy
 from vlassess_link._version import __version__
 from vlassess_link.errors import ContractError
 
-from .adapter import POSITION_SCALE, ROTATION_SCALE, Privileged, Tabletop, tabletop_spec
+from .adapter import POSITION_SCALE, ROTATION_SCALE, Privileged, tabletop_spec
 
 _HOVER = 0.10
 _LIFT = 0.14
-_GRASP_HEIGHT = 0.02
+_GRASP_HEIGHT = 0.022
 _RELEASE_HEIGHT = 0.03
-_STEP = 0.020
+_STEP = 0.014
 _TURN = 0.15
 _NEAR = 0.004
 _CLOSING_STEPS = 6
 _OPENING_STEPS = 4
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """What the expert needs of a benchmark."""
+
+    def privileged(self) -> Privileged:
+        """Return the present truth."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class ScriptedExpert(Policy):
             horizon=chunk,
             privileged=True,
         )
-        self._benchmark: Optional[Tabletop] = None
+        self._benchmark: Readable | None = None
         self._phase = "above"
         self._wait = 0
 
@@ -66,10 +74,12 @@ class ScriptedExpert(Policy):
         """Take the benchmark that is read.
 
         Raises:
-            ContractError: it is not `Tabletop`.
+            ContractError: it has no `privileged()`.
         """
-        if not isinstance(benchmark, Tabletop):
-            raise ContractError(f"the tabletop expert was bound to {type(benchmark).__name__}; it reads Tabletop only")
+        if not isinstance(benchmark, Readable):
+            raise ContractError(
+                f"the tabletop expert was bound to {type(benchmark).__name__}; it reads tabletop-v1 only"
+            )
         self._benchmark = benchmark
 
     def reset(self, start: EpisodeStart, policy_seed: int) -> None:
@@ -88,7 +98,7 @@ class ScriptedExpert(Policy):
         if self._phase in ("lift", "carry", "lower") and world.pads < 2:
             self._phase = "above"
         plan = _Plan(self._phase, self._wait, world.hand, world.yaw)
-        actions: List[np.ndarray] = []
+        actions: list[np.ndarray] = []
         for _ in range(self.spec.chunk):
             plan, action = _advance(world, plan)
             actions.append(action)
@@ -96,7 +106,7 @@ class ScriptedExpert(Policy):
         return ActionChunk(np.array(actions))
 
 
-def _advance(world: Privileged, plan: _Plan) -> "tuple[_Plan, np.ndarray]":
+def _advance(world: Privileged, plan: _Plan) -> tuple[_Plan, np.ndarray]:
     """Return the routine after one more action, and the action."""
     if plan.wait > 0:
         plan = replace(plan, wait=plan.wait - 1)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Dict, Sequence
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class Spot:
     yaw: float
 
 
-def draw_layout(items: Sequence[Item], region: Region, rng: np.random.Generator) -> Dict[str, Spot]:
+def draw_layout(items: Sequence[Item], region: Region, rng: np.random.Generator) -> dict[str, Spot]:
     """Return a spot for every item such that no two footprints overlap, uniform over such layouts' tries.
 
     Items are drawn in their order, large footprints first, each again until it is free of the others.
@@ -41,9 +41,9 @@ def draw_layout(items: Sequence[Item], region: Region, rng: np.random.Generator)
     raise BenchmarkFault(f"no free layout for {len(items)} items was found; enlarge the region or take fewer items")
 
 
-def _attempt(items: Sequence[Item], region: Region, rng: np.random.Generator) -> "Dict[str, Spot] | None":
-    spots: Dict[str, Spot] = {}
-    placed: "list[tuple[Item, Spot]]" = []
+def _attempt(items: Sequence[Item], region: Region, rng: np.random.Generator) -> dict[str, Spot] | None:
+    spots: dict[str, Spot] = {}
+    placed: list[tuple[Item, Spot]] = []
     for item in items:
         for _ in range(_TRIES_PER_ITEM):
             x, y = rng.uniform(region.low, region.high)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Iterable, List, Tuple
+from collections.abc import Iterable
 
 from .scene import OBJECT_FRICTION, Arm, Camera, Geom, Item, Light, Room, Scene, Vector
 
@@ -14,13 +14,12 @@ FINGER_TRAVEL = 0.04
 """How far each finger opens from the middle, meters."""
 
 _WORLD, _OBJECT, _ARM = 1, 2, 4
-_HEADER = """<option timestep="{timestep}" integrator="implicitfast" cone="elliptic" impratio="10" iterations="15"
- ls_iterations="12" tolerance="1e-7"/>
+_HEADER = """<option timestep="{timestep}" integrator="implicitfast" cone="elliptic" impratio="10"/>
 <compiler angle="radian" autolimits="true"/>
 <size memory="4M"/>
 <visual><quality shadowsize="0" offsamples="0" numslices="14" numstacks="8"/>
 <global offwidth="128" offheight="128"/><map znear="0.01" zfar="20"/>
-<headlight ambient="0.38 0.38 0.38" diffuse="0.18 0.18 0.18" specular="0 0 0"/></visual>
+<headlight ambient="0.34 0.34 0.34" diffuse="0.14 0.14 0.14" specular="0 0 0"/></visual>
 <statistic center="0.4 0 0.1" extent="1"/>
 <default><geom condim="4" friction="{friction}"/>
 <default class="pad"><geom type="box" condim="4" friction="1.6 0.03 0.0005" priority="1" solref="0.008 1"/></default>
@@ -65,7 +64,7 @@ def _room(room: Room) -> str:
 
 def _light(light: Light) -> str:
     return (
-        f'<light type="directional" castshadow="false" dir="{_text(light.direction)}" '
+        f'<light directional="true" castshadow="false" dir="{_text(light.direction)}" '
         f'diffuse="{_text((light.diffuse,) * 3)}" specular="0.05 0.05 0.05" ambient="0 0 0"/>'
     )
 
@@ -95,7 +94,7 @@ def _geom(geom: Geom) -> str:
     )
 
 
-def _arm(arm: Arm, cameras: List[Camera]) -> str:
+def _arm(arm: Arm, cameras: list[Camera]) -> str:
     """Return a yaw-pitch-pitch arm with a pitch-roll-yaw wrist.
 
     This order keeps every pose with the hand pointing about downwards far from a singularity. Links are
@@ -106,7 +105,7 @@ def _arm(arm: Arm, cameras: List[Camera]) -> str:
     touch = f'contype="{_ARM}" conaffinity="{_WORLD | _OBJECT | _ARM}"'
     joint = '<joint name="{p}{name}" axis="{axis}" range="{low} {high}" armature="{armature}" damping="1"/>'
 
-    def hinge(name: str, axis: str, reach: Tuple[float, float], armature: float) -> str:
+    def hinge(name: str, axis: str, reach: tuple[float, float], armature: float) -> str:
         return joint.format(p=p, name=name, axis=axis, low=reach[0], high=reach[1], armature=armature)
 
     eyes = "".join(_camera(camera) for camera in cameras)

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Tuple
 
-Vector = Tuple[float, float, float]
-Colour = Tuple[float, float, float, float]
-Quaternion = Tuple[float, float, float, float]
+Vector = tuple[float, float, float]
+Colour = tuple[float, float, float, float]
+Quaternion = tuple[float, float, float, float]
 
 UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
 OBJECT_FRICTION: Vector = (1.0, 0.01, 0.0001)
@@ -32,16 +31,16 @@ class Geom:
         colour: RGBA in [0, 1].
         position: In the item's frame.
         quaternion: In the item's frame, wxyz.
-        mass: Kilograms.
+        mass: Kilograms; above 0 also where the item never moves, or older MuJoCo refuses it.
         solid: Whether it touches anything.
     """
 
     shape: str
-    size: Tuple[float, ...]
+    size: tuple[float, ...]
     colour: Colour
     position: Vector = (0.0, 0.0, 0.0)
     quaternion: Quaternion = UPRIGHT
-    mass: float = 0.0
+    mass: float = 0.01
     solid: bool = True
 
 
@@ -59,7 +58,7 @@ class Item:
     """
 
     name: str
-    geoms: Tuple[Geom, ...]
+    geoms: tuple[Geom, ...]
     rest_height: float
     footprint: float
     free: bool = True
@@ -84,7 +83,15 @@ class Camera:
     target: Vector
     up: Vector
     fovy: float
-    arm: "str | None" = None
+    arm: str | None = None
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Box that end-effector targets are clipped to; its floor keeps the fingertips off the table."""
+
+    low: Vector = (0.20, -0.34, 0.015)
+    high: Vector = (0.64, 0.34, 0.42)
 
 
 @dataclass(frozen=True)
@@ -95,16 +102,18 @@ class Arm:
         prefix: Put before the names of its joints ("left_"); empty for a single arm.
         base: Where its foot stands.
         home: Where its end effector starts, pointing down.
+        workspace: Where its end effector may be sent.
     """
 
     prefix: str = ""
     base: Vector = (0.0, 0.0, 0.0)
     home: Vector = (0.40, 0.0, 0.22)
+    workspace: Workspace = Workspace()
 
 
 @dataclass(frozen=True)
 class Light:
-    """One directional light; shadows are never cast, they cost more than everything else."""
+    """One directional light. None casts shadows: they cost more than everything else."""
 
     direction: Vector
     diffuse: float
@@ -115,7 +124,7 @@ class Room:
     """Colours and extent of what never moves."""
 
     table_centre: Vector = (0.38, 0.0, 0.0)
-    table_half: Tuple[float, float] = (0.50, 0.60)
+    table_half: tuple[float, float] = (0.50, 0.60)
     table: Colour = (0.72, 0.60, 0.46, 1.0)
     wall: Colour = (0.60, 0.67, 0.74, 1.0)
     floor: Colour = (0.36, 0.37, 0.40, 1.0)
@@ -125,8 +134,8 @@ class Room:
 class Region:
     """Rectangle of the table that item centres are drawn from."""
 
-    low: Tuple[float, float]
-    high: Tuple[float, float]
+    low: tuple[float, float]
+    high: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -142,19 +151,19 @@ class Scene:
         region: Where items may stand.
     """
 
-    arms: Tuple[Arm, ...]
-    items: Tuple[Item, ...]
-    cameras: Tuple[Camera, ...]
-    lights: Tuple[Light, ...]
+    arms: tuple[Arm, ...]
+    items: tuple[Item, ...]
+    cameras: tuple[Camera, ...]
+    lights: tuple[Light, ...]
     room: Room = field(default_factory=Room)
-    region: Region = Region((0.29, -0.25), (0.56, 0.25))
+    region: Region = Region((0.29, -0.24), (0.56, 0.24))
 
     def item(self, name: str) -> Item:
         """Return the item of this name; KeyError when there is none."""
         return {item.name: item for item in self.items}[name]
 
 
-def block(name: str, colour: Colour, half: float = 0.02, mass: float = 0.05) -> Item:
+def block(name: str, colour: Colour, half: float = 0.023, mass: float = 0.05) -> Item:
     """Return a cube with edge ``2 * half``."""
     return Item(name, (Geom("box", (half, half, half), colour, mass=mass),), rest_height=half, footprint=0.05)
 
@@ -203,9 +212,9 @@ SCENE = Scene(
         zone("zone", (0.47, 0.47, 0.48, 1.0)),
     ),
     cameras=(
-        Camera("agent", (1.12, 0.0, 0.66), (0.36, 0.0, 0.06), (0.0, 0.0, 1.0), 46.0),
-        Camera("wrist", (0.085, 0.0, 0.02), (0.0, 0.0, -0.14), (1.0, 0.0, 0.0), 70.0, arm=""),
+        Camera("agent", (1.12, 0.0, 0.62), (0.40, 0.0, 0.125), (0.0, 0.0, 1.0), 40.0),
+        Camera("wrist", (0.085, 0.0, -0.045), (0.018, 0.0, -0.16), (1.0, 0.0, 0.0), 80.0, arm=""),
     ),
-    lights=(Light((-0.4, 0.3, -1.0), 0.45), Light((0.5, -0.4, -0.7), 0.25)),
+    lights=(Light((-0.4, 0.3, -1.0), 0.42), Light((-0.3, -0.6, -0.6), 0.20)),
 )
 """The scene of ``tabletop-v1``."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Dict, Iterable, Mapping, Tuple
 
 import mujoco
 import numpy as np
 
 from vlassess_link.errors import BenchmarkFault
 
-from .arm import FINGERS, JOINTS, ArmController, Workspace
+from .arm import FINGERS, JOINTS, ArmController
 from .layout import Spot
 from .mjcf import scene_mjcf
 from .scene import Arm, Scene
@@ -40,7 +40,7 @@ class _ArmSlots:
     controls: np.ndarray
     finger_controls: np.ndarray
     site: int
-    pads: Tuple[int, int]
+    pads: tuple[int, int]
 
 
 class Simulation:
@@ -55,25 +55,22 @@ class Simulation:
         arms: Prefix -> controller.
     """
 
-    def __init__(self, scene: Scene, workspace: Workspace) -> None:
+    def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.model = mujoco.MjModel.from_xml_string(scene_mjcf(scene))
         self.data = mujoco.MjData(self.model)
-        self.arms = {arm.prefix: ArmController(self.model, arm.prefix, workspace) for arm in scene.arms}
+        self.arms = {arm.prefix: ArmController(self.model, arm) for arm in scene.arms}
         self._arm_slots = {arm.prefix: self._find_arm(arm) for arm in scene.arms}
         self._free = {item.name: self._find_free(item.name) for item in scene.items if item.free}
         self._bodies = {item.name: int(self.model.body(item.name).id) for item in scene.items}
-        self._homes = {arm.prefix: self.arms[arm.prefix].place(arm.home).copy() for arm in scene.arms}
 
     def start(self, spots: Mapping[str, Spot]) -> None:
         """Put every item on its spot and every arm at home, then settle."""
         mujoco.mj_resetData(self.model, self.data)
-        for arm in self.scene.arms:
-            controller, slots = self.arms[arm.prefix], self._arm_slots[arm.prefix]
-            controller.place(arm.home)
-            opening = controller.finger_target
-            self.data.qpos[slots.joints.qpos] = (*controller.joints, opening, -opening)
-            self._drive(arm.prefix, controller.joints)
+        for prefix, controller in self.arms.items():
+            joints, opening = controller.go_home(), controller.finger_target
+            self.data.qpos[self._arm_slots[prefix].joints.qpos] = (*joints, opening, -opening)
+            self._drive(prefix, joints)
         for item in self.scene.items:
             spot = spots[item.name]
             pose = (spot.x, spot.y, item.rest_height, np.cos(spot.yaw / 2), 0.0, 0.0, np.sin(spot.yaw / 2))
@@ -85,7 +82,7 @@ class Simulation:
         mujoco.mj_step(self.model, self.data, SETTLING_STEPS)
         self._refresh()
 
-    def advance(self, commands: Mapping[str, Tuple[np.ndarray, np.ndarray, float]]) -> None:
+    def advance(self, commands: Mapping[str, tuple[np.ndarray, np.ndarray, float]]) -> None:
         """Run one control step; joint targets move evenly from the last ones to the new ones.
 
         Args:
@@ -104,7 +101,7 @@ class Simulation:
             raise BenchmarkFault(f"the simulation became unstable at {self.data.time:.3f} s; report the episode's seed")
         self._refresh()
 
-    def state(self) -> Dict[str, np.ndarray]:
+    def state(self) -> dict[str, np.ndarray]:
         """Return the full state by component.
 
         An arm: positions and velocities of its joints and fingers. A free item: position, wxyz
@@ -123,7 +120,7 @@ class Simulation:
 
     def position(self, item: str) -> np.ndarray:
         """Return an item's position, (3,) meters, world frame."""
-        return self.data.xpos[self._bodies[item]].copy()
+        return np.array(self.data.xpos[self._bodies[item]])
 
     def yaw(self, item: str) -> float:
         """Return an item's angle about the vertical, radians."""
@@ -143,7 +140,7 @@ class Simulation:
         others = geoms[mine[:, ::-1]]
         return sum(bool((others == pad).any()) for pad in self._arm_slots[prefix].pads)
 
-    def end_effector(self, prefix: str = "") -> Tuple[np.ndarray, np.ndarray]:
+    def end_effector(self, prefix: str = "") -> tuple[np.ndarray, np.ndarray]:
         """Return an end effector's position (3,) and wxyz quaternion (4,), its x component not negative."""
         site = self._arm_slots[prefix].site
         quaternion = np.zeros(4)
@@ -152,7 +149,7 @@ class Simulation:
 
     def fingers(self, prefix: str = "") -> np.ndarray:
         """Return the two finger joints, meters: left in [0, 0.04], right in [-0.04, 0]."""
-        return self.data.qpos[self._arm_slots[prefix].joints.qpos[-2:]].copy()
+        return np.array(self.data.qpos[self._arm_slots[prefix].joints.qpos[-2:]])
 
     def _refresh(self) -> None:
         """Bring poses up to date: after a step they still belong to the state before its last simulator step."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, Optional, Tuple
 
 import numpy as np
 
 from vlassess_link.data import StepOutcome
 
-OBJECTS: Tuple[Tuple[str, str], ...] = (
+OBJECTS: tuple[tuple[str, str], ...] = (
     ("red_block", "red block"),
     ("green_block", "green block"),
     ("blue_block", "blue block"),
 )
-GOALS: Tuple[Tuple[str, str], ...] = (("bowl", "in the bowl"), ("zone", "on the gray zone"))
+GOALS: tuple[tuple[str, str], ...] = (("bowl", "in the bowl"), ("zone", "on the gray zone"))
 
 LIFT_HEIGHT = 0.10
 """`pick` succeeds when the block has been lifted this far, meters."""
@@ -43,12 +42,12 @@ class Task:
     name: str
     instruction: str
     target: str
-    goal: Optional[str]
+    goal: str | None
     step_limit: int
     expected_steps: float
 
     @property
-    def stages(self) -> Tuple[str, ...]:
+    def stages(self) -> tuple[str, ...]:
         """Stages in the order in which they are reached; the last one is success."""
         return ("reach", "grasp", "lift") if self.goal is None else ("reach", "grasp", "transport", "place")
 
@@ -61,7 +60,7 @@ def _place(item: str, words: str, goal: str, where: str) -> Task:
     return Task("place", f"{item}_{goal}", f"put the {words} {where}", item, goal, 200, 75.0)
 
 
-TASKS: Dict[Tuple[str, str], Task] = {
+TASKS: dict[tuple[str, str], Task] = {
     (task.suite, task.name): task
     for task in (
         *(_pick(item, words) for item, words in OBJECTS),
@@ -88,7 +87,7 @@ class Measured:
     gripper: np.ndarray
     target: np.ndarray
     rest_height: float
-    goal: Optional[np.ndarray]
+    goal: np.ndarray | None
     goal_radius: float
     pads: int
     speed: float
