@@ -112,7 +112,7 @@ class ActionChunk:
     extras: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, answer: Union["ActionChunk", Mapping[str, Any], np.ndarray]) -> "ActionChunk":
+    def of(cls, answer: Union[ActionChunk, Mapping[str, Any], np.ndarray]) -> ActionChunk:
         """Build a chunk from what a model returns: {"actions": (T, D) or (D,), ...extras} or the array.
 
         Raises:
@@ -313,7 +313,7 @@ class EpisodeRecord:
 
     @property
     def counts_as(self) -> str:
-        """ "success", "failure" (a policy's error is one), or "error"."""
+        """One of "success", "failure" (a policy's error is one) and "error"."""
         if self.outcome is not None:
             return "success" if self.outcome.success else "failure"
         return "failure" if self.error is not None and self.error.origin == "policy" else "error"

@@ -51,5 +51,5 @@ def noise(seed: int, step: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step,)))
 
 
-def _draw(entropy: "list[int]") -> int:
+def _draw(entropy: list[int]) -> int:
     return int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> np.uint64(1))
