@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+Name = Annotated[str, Field(max_length=100), AfterValidator(lambda text: _file_name(text))]
+"""A text that can be part of a file's name."""
+
+Count = Annotated[int, Field(strict=True)]
+"""A whole number; neither true nor the text "3" is one."""
+
+Number = Annotated[float, Field(strict=True)]
+"""A finite number; neither true nor the text "3" is one."""
+
+
+def _file_name(text: str) -> str:
+    if not re.fullmatch(r"\w[\w.+-]*", text):
+        raise ValueError(f"{text!r} must be letters, digits, '_', '-', '+' and '.', and begin with a letter or digit")
+    return text
 
 
 class Strict(BaseModel):
-    """Base of every config model: frozen, no unknown keys."""
+    """Base of every config model: frozen, no unknown keys, no NaN."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class BenchmarkSource(Strict):
@@ -44,7 +60,7 @@ class PolicySource(Strict):
     """Loaded by each worker in its own interpreter: "file.py:Class" or "module:Class"."""
     params: dict[str, Any] = Field(default_factory=dict)
     """Keyword arguments of its constructor (not with url)."""
-    horizon: int | None = Field(default=None, ge=1)
+    horizon: Count | None = Field(default=None, ge=1)
     """Actions executed per chunk; None: as its spec says."""
 
     @model_validator(mode="after")
@@ -52,6 +68,8 @@ class PolicySource(Strict):
         given = [key for key in ("name", "url", "serve", "local") if getattr(self, key) is not None]
         if len(given) != 1:
             raise ValueError(f"give exactly one of name, url, serve and local, not {' and '.join(given) or 'none'}")
+        if self.url is not None and not self.url.startswith(("ws://", "wss://")):
+            raise ValueError(f"url is {self.url!r}; it must begin with ws:// or wss://, as ws://localhost:8000")
         if self.url is not None and self.params:
             raise ValueError("params cannot reach a policy that is given by url: configure its server instead")
         return self
@@ -69,26 +87,26 @@ class Cell(Strict):
 class Deadlines(Strict):
     """Seconds that each phase may take before the attempt is ended."""
 
-    load: float = Field(default=300.0, gt=0)
+    load: Number = Field(default=300.0, gt=0)
     """Loading the benchmark in a new worker."""
-    connect: float = Field(default=60.0, gt=0)
+    connect: Number = Field(default=60.0, gt=0)
     """Reaching the policy server."""
-    reset: float = Field(default=120.0, gt=0)
+    reset: Number = Field(default=120.0, gt=0)
     """One reset of the simulator."""
-    step: float = Field(default=60.0, gt=0)
+    step: Number = Field(default=60.0, gt=0)
     """One control step."""
-    render: float = Field(default=60.0, gt=0)
+    render: Number = Field(default=60.0, gt=0)
     """One make_obs()."""
-    inference: float = Field(default=60.0, gt=0)
+    inference: Number = Field(default=60.0, gt=0)
     """One answer of the policy."""
 
 
 class ExecutionConfig(Strict):
     """How the run uses the machine. Nothing here changes a result."""
 
-    workers: int | None = Field(default=None, ge=1)
+    workers: Count | None = Field(default=None, ge=1)
     """Worker processes; None: one per core."""
-    retries: int = Field(default=2, ge=0)
+    retries: Count = Field(default=2, ge=0)
     """Further attempts after a benchmark or infrastructure error."""
     deadlines: Deadlines = Deadlines()
     """Seconds per phase."""
@@ -97,33 +115,33 @@ class ExecutionConfig(Strict):
 class Gates(Strict):
     """Conditions on the result; one that fails gives exit code 4."""
 
-    min_success: float | None = Field(default=None, ge=0, le=1)
+    min_success: Number | None = Field(default=None, ge=0, le=1)
     """Least success rate of each policy, privileged ones included."""
 
 
 class RunConfig(Strict):
     """A whole run: one benchmark, one or more policies."""
 
-    name: str = "run"
+    name: Name = "run"
     """Used in the run directory's name and the report's title."""
     benchmark: BenchmarkSource
     """What the policies are measured on."""
-    suites: tuple[str, ...] | None = None
+    suites: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Suites to run; None: all."""
-    tasks: tuple[str, ...] | None = None
+    tasks: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Shell patterns on "suite/task"; None: all tasks of the suites."""
-    episodes: int = Field(default=10, ge=1)
+    episodes: Count = Field(default=10, ge=1)
     """Starts per task."""
-    repeats: int = Field(default=1, ge=1)
+    repeats: Count = Field(default=1, ge=1)
     """Episodes per start, with different noise of the policy."""
-    seed: int = Field(default=0, ge=0)
+    seed: Count = Field(default=0, ge=0)
     """Base seed of the run."""
     cells: tuple[Cell, ...] = ()
     """Perturbed cells, run beside their control; empty: the control alone."""
-    step_limit: int | None = Field(default=None, ge=1)
+    step_limit: Count | None = Field(default=None, ge=1)
     """Replaces every task's step limit; marks the run as another protocol."""
-    policies: dict[str, PolicySource]
-    """Label -> policy. `policy:` is the short form for one."""
+    policies: dict[Name, PolicySource] = Field(min_length=1)
+    """Label -> what to measure. `policy:` is the short form for one."""
     execution: ExecutionConfig = ExecutionConfig()
     """How the run uses the machine."""
     output: Path = Path("runs")

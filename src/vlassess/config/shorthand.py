@@ -1,0 +1,124 @@
+"""The short forms of a config, made long, and its relative paths, made absolute.
+
+Both happen to each file before files are merged: only there is it known what a relative path is relative
+to, and only long forms can be merged.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from vlassess.config.yaml12 import Unreadable, join
+from vlassess.schema.problems import shown
+
+URL = re.compile(r"[a-z][a-z0-9+.-]*://")
+BENCHMARK_KEYS = ("name", "target")
+POLICY_KEYS = ("name", "url", "serve", "local")
+TARGET_KEYS = ("target", "serve", "local")
+
+
+def expand_layer(values: dict[str, Any], base: Path, problems: list[str]) -> dict[str, Any]:
+    """Return one file's values with every short form made long and every path absolute.
+
+    Args:
+        values: What the file says.
+        base: Folder that its relative paths are relative to.
+        problems: Collects the mistakes.
+    """
+    layer = dict(values)
+    if "policy" in layer:
+        if "policies" in layer:
+            problems.append("policy and policies are both given; keep one of them")
+        source = expand_policy(layer.pop("policy"))
+        layer.setdefault("policies", Replaced({policy_label(source): source}) if isinstance(source, dict) else source)
+    if isinstance(layer.get("policies"), list):
+        layer["policies"] = _label_all(layer["policies"], problems)
+    if isinstance(layer.get("policies"), dict):
+        kind = type(layer["policies"])
+        layer["policies"] = kind({label: expand_policy(source) for label, source in layer["policies"].items()})
+    if isinstance(layer.get("benchmark"), str):
+        layer["benchmark"] = expand_benchmark(layer["benchmark"])
+    _resolve_paths(layer, base, problems)
+    return layer
+
+
+def source_keys(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys of which the section at ``path`` has exactly one; none for most sections."""
+    if path == ("benchmark",):
+        return BENCHMARK_KEYS
+    return POLICY_KEYS if len(path) == 2 and path[0] == "policies" else ()
+
+
+class Replaced(dict[str, Any]):
+    """A section that replaces an inherited one instead of being merged into it."""
+
+
+def expand_benchmark(text: str) -> dict[str, Any]:
+    """Return the long form of a benchmark that is given as one text."""
+    return {"target" if ":" in text or text.endswith(".py") else "name": text}
+
+
+def expand_policy(source: Any) -> Any:
+    """Return the long form of a policy that is given as one text; anything else as it is.
+
+    ``ws://host:port`` is an address, ``file.py:Class`` and ``module:Class`` are served, any other text is the
+    name of a bundled policy.
+    """
+    if not isinstance(source, str):
+        return source
+    if URL.match(source):
+        return {"url": source}
+    return {"serve" if ":" in source or source.endswith(".py") else "name": source}
+
+
+def policy_label(source: dict[str, Any]) -> str:
+    """Return the label of a policy that was given without one: its name, class, or host and port."""
+    for key in POLICY_KEYS:
+        text = source.get(key)
+        if isinstance(text, str):
+            tail = URL.sub("", text) if key == "url" else text.rpartition(":")[2].rpartition("/")[2]
+            return re.sub(r"[^\w.+-]+", "-", tail.removesuffix(".py")).strip("-") or "policy"
+    return "policy"
+
+
+def _label_all(sources: list[Any], problems: list[str]) -> Replaced:
+    labelled = Replaced()
+    for source in map(expand_policy, sources):
+        label = policy_label(source) if isinstance(source, dict) else str(source)
+        if label in labelled:
+            problems.append(f"policies has two entries labelled {label!r}; write `LABEL: policy` with two labels")
+        labelled[label] = source
+    return labelled
+
+
+def _resolve_paths(layer: dict[str, Any], base: Path, problems: list[str]) -> None:
+    if isinstance(layer.get("output"), str):
+        layer["output"] = str(absolute(layer["output"], base))
+    policies = layer.get("policies")
+    sources = (
+        {join("policies", label): source for label, source in policies.items()} if isinstance(policies, dict) else {}
+    )
+    sources["benchmark"] = layer.get("benchmark")
+    for path, source in sources.items():
+        for key in TARGET_KEYS:
+            if isinstance(source, dict) and isinstance(source.get(key), str):
+                source[key] = resolve_target(source[key], base, join(path, key), problems)
+
+
+def resolve_target(target: str, base: Path, path: str, problems: list[str]) -> Any:
+    """Return a target with the path of its file absolute; ``module:Class`` stays as it is."""
+    file, colon, name = target.rpartition(":") if not target.endswith(".py") else (target, "", "")
+    if not file.endswith(".py"):
+        return target
+    found = absolute(file, base)
+    if not found.is_file():
+        problems.append(f"{path} is {shown(target)}, but there is no file {found}; mend the path")
+        return Unreadable()
+    return f"{found}{colon}{name}"
+
+
+def absolute(path: str, base: Path) -> Path:
+    """Return ``path`` without a home sign, relative parts or links to folders above left to chance."""
+    return Path(base, Path(path).expanduser()).resolve()
