@@ -179,7 +179,7 @@ class Coordinator:
         elif kind == "log":
             self._listener.note(str(event.message.get("text", "")))
         elif kind == "record":
-            return self._collect(seat, event.message["record"])
+            return self._collect(seat, event.message)
         return None
 
     def _welcome(self, seat: Seat, message: Mapping[str, Any]) -> None:
@@ -188,8 +188,9 @@ class Coordinator:
         seat.loaded = True
         self._listener.workers(len(self._fleet.seats))
 
-    def _collect(self, seat: Seat, data: Mapping[str, Any]) -> Finished | None:
-        record = from_json(EpisodeRecord, data)
+    def _collect(self, seat: Seat, message: Mapping[str, Any]) -> Finished | None:
+        record = from_json(EpisodeRecord, message["record"])
+        seat.leaving = bool(message.get("leaving"))
         assignment = seat.assignment
         if assignment is None or assignment.job.item_id != record.item_id:
             return None

@@ -37,7 +37,7 @@ class Seat:
         number: From 0.
         assignment: What it is busy with, None while it is free.
         loaded: It has loaded the benchmark.
-        load_error: Why it could not.
+        leaving: It said that it ends itself, so it gets no further episode.
     """
 
     def __init__(self, number: int, process: LineProcess) -> None:
@@ -45,7 +45,7 @@ class Seat:
         self.process = process
         self.assignment: Assignment | None = None
         self.loaded = False
-        self.load_error: ErrorInfo | None = None
+        self.leaving = False
         self.phase = "load"
         self.heard = time.monotonic()
         self.silenced = False
@@ -53,7 +53,7 @@ class Seat:
     @property
     def free(self) -> bool:
         """Whether it can take an episode."""
-        return self.loaded and self.assignment is None
+        return self.loaded and self.assignment is None and not self.leaving
 
     def hear(self, message: Mapping[str, Any]) -> None:
         """Note a sign of life."""

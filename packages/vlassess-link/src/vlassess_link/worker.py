@@ -10,7 +10,7 @@ in   load       benchmark {target, params}, policies {label: source}, deadlines 
      stop       ends the worker once it is idle
 out  hello      protocol, pid, host, python, versions
      load       benchmark (spec), policies {label: spec}; or error {origin, phase, kind, message, traceback}
-     record     one `EpisodeRecord`
+     record     record (an `EpisodeRecord`), leaving (true: the worker ends itself right after)
      heartbeat  phase, age (seconds in it), item_id
      log        text
 ```
@@ -28,7 +28,7 @@ import queue
 import sys
 import threading
 import time
-from typing import Any, Dict, Mapping, Optional, TextIO
+from typing import Any, Dict, Mapping, Optional, TextIO, cast
 
 import numpy as np
 
@@ -86,7 +86,8 @@ class Worker:
         before = self.monitor.enter("load")
         try:
             source = message["benchmark"]
-            self._benchmark = load_target(source["target"], Benchmark, dict(source.get("params", {})))
+            loaded: Any = load_target(source["target"], (Benchmark,), dict(source.get("params", {})))
+            self._benchmark = benchmark = cast(Benchmark, loaded)
             self.monitor.enter("connect")
             specs = {label: to_json(self._policy(item).spec) for label, item in message.get("policies", {}).items()}
         except Exception as error:
@@ -94,7 +95,7 @@ class Worker:
             return
         finally:
             self.monitor.enter(before)
-        self.channel.send("load", benchmark=to_json(self._benchmark.spec), policies=specs)
+        self.channel.send("load", benchmark=to_json(benchmark.spec), policies=specs)
 
     def run(self, message: Mapping[str, Any]) -> None:
         """Run one attempt and answer with its record."""
@@ -115,6 +116,8 @@ class Worker:
         before = self.monitor.enter("connect")
         try:
             policy = self._policy(source)
+            if isinstance(policy, RemotePolicy):
+                policy.connect()
         except Exception as error:
             return unstarted_record(job, error=error_info(error, "connect"))
         finally:
@@ -125,9 +128,9 @@ class Worker:
         finally:
             self.attempt = None
 
-    def send_record(self, record: EpisodeRecord) -> None:
+    def send_record(self, record: EpisodeRecord, leaving: bool = False) -> None:
         """Send a record."""
-        self.channel.send("record", record=to_json(record))
+        self.channel.send("record", record=to_json(record), leaving=leaving)
 
     def _policy(self, source: Mapping[str, Any]) -> Policy:
         key = canonical_json(source)
@@ -189,7 +192,7 @@ class Watchdog(threading.Thread):
         if attempt is not None:
             charged = ("policy", "InferenceTimeout") if phase in POLICY_PHASES else ("benchmark", "PhaseTimeout")
             text = f"{phase} took longer than its deadline of {limit:g} s: mend it or raise execution.deadlines.{phase}"
-            self._worker.send_record(attempt.record(error=ErrorInfo(charged[0], phase, charged[1], text)))
+            self._worker.send_record(attempt.record(error=ErrorInfo(charged[0], phase, charged[1], text)), leaving=True)
         os._exit(EXIT_HUNG)
 
 

@@ -1,0 +1,343 @@
+"""Joins the stages: config -> plan -> execution -> records -> report. The only module that knows them all."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vlassess import provenance
+from vlassess.catalog import BenchmarkEntry, Catalog
+from vlassess.execution import (
+    Coordinator,
+    Ending,
+    Fleet,
+    FleetSettings,
+    PolicyServers,
+    PolicySide,
+    StopSwitch,
+    Work,
+    WorkerLaunch,
+    attempts_by_item,
+    cores,
+    group_of,
+    probe,
+    server_launch,
+    stop_on_signals,
+    worker_launch,
+)
+from vlassess.plan import make_plan, plan_hash
+from vlassess.records import RunDirectory
+from vlassess.report import summarise, write_report
+from vlassess.schema.config import PolicySource, RunConfig
+from vlassess.schema.events import Listener
+from vlassess.schema.items import WorkItem
+from vlassess.schema.manifest import RunManifest
+from vlassess.schema.summary import Summary
+from vlassess.verdict import exit_code
+from vlassess_link.benchmarks.base import view_for
+from vlassess_link.errors import ContractError, PluginError, VlassessError
+from vlassess_link.jsonable import to_json
+from vlassess_link.specs import BenchmarkSpec, PolicySpec
+
+
+class ResumeRefusedError(VlassessError):
+    """The run on disk and what was asked for are not the same experiment."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run came to.
+
+    Attributes:
+        run_dir: Where everything is.
+        summary: Its numbers.
+        interrupted: It was asked to stop before it was complete.
+        complete: Every planned episode has a result.
+        reasons: Why it is not as it should be, one sentence each.
+        exit_code: 0, 3, 4 or 130; see the CLI reference.
+    """
+
+    run_dir: Path
+    summary: Summary
+    interrupted: bool
+    complete: bool
+    reasons: tuple[str, ...]
+    exit_code: int
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides of a run, resolved but not started."""
+
+    entry: BenchmarkEntry
+    launch: WorkerLaunch
+    policies: Mapping[str, PolicySource]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Both sides of a run, started and checked against each other."""
+
+    spec: BenchmarkSpec
+    policy_specs: Mapping[str, PolicySpec]
+    side: PolicySide
+    logs: Path
+
+
+def start(config: RunConfig, catalog: Catalog, listener: Listener, stop: StopSwitch | None = None) -> RunResult:
+    """Run a config in a new run directory.
+
+    Raises:
+        VlassessError: nothing was run, and why: the config does not fit the benchmark, a side cannot be
+            loaded or reached, or the two do not fit each other.
+    """
+    switch = stop or StopSwitch()
+    sides = resolve(config, catalog)
+    items = make_plan(config, benchmark_spec(sides, config))
+    with ExitStack() as stack:
+        stack.enter_context(stop_on_signals(switch))
+        stage = stack.enter_context(staged(sides, config, tuple(config.policies)))
+        manifest = make_manifest(config, stage, items)
+        run = RunDirectory.create(free_path(config, manifest), manifest, items)
+        stage.side.servers.move_logs(stage.logs.rename(run.path / "logs"))
+        stack.enter_context(run.lock())
+        listener.planned(run.path, len(items), 0)
+        ending = execute(Job(run, config, items, sides.launch), stage, listener, switch)
+        return conclude(run, config, ending)
+
+
+def resume(
+    run_dir: Path, config: RunConfig | None, catalog: Catalog, listener: Listener, stop: StopSwitch | None = None
+) -> RunResult:
+    """Run what a run directory still lacks: its plan minus its finished episodes.
+
+    Raises:
+        ResumeRefusedError: the config plans something else, or a policy is no longer the same.
+        VlassessError: as `start`.
+    """
+    switch = stop or StopSwitch()
+    run = RunDirectory.open(run_dir)
+    wanted = config or run.manifest.config
+    with ExitStack() as stack:
+        left = stack.enter_context(run.lock())
+        if left is not None:
+            listener.note(left)
+        records, torn = run.records()
+        if torn:
+            listener.note(f"the last line of episodes.jsonl was torn ({torn} bytes) and is dropped; it runs again")
+        finished = {record.item_id for record in records if record.final}
+        items = run.items()
+        sides = resolve(wanted, catalog)
+        refuse_other_plan(run.manifest, items, make_plan(wanted, benchmark_spec(sides, wanted)), wanted)
+        missing = tuple(item for item in items if item.item_id not in finished)
+        listener.planned(run.path, len(items), len(items) - len(missing))
+        if not missing:
+            return conclude(run, wanted, Ending(interrupted=False))
+        stack.enter_context(stop_on_signals(switch))
+        labels = tuple(dict.fromkeys(item.policy for item in missing))
+        stage = stack.enter_context(staged(sides, wanted, labels, run.path / "logs"))
+        refuse_other_policies(run.manifest, stage.policy_specs)
+        ending = execute(Job(run, wanted, missing, sides.launch), stage, listener, switch)
+        return conclude(run, wanted, ending)
+
+
+def report(run_dir: Path) -> Path:
+    """Write ``report.html`` from the records and return its path."""
+    run = RunDirectory.open(run_dir)
+    path = run.path / "report.html"
+    write_report(path, run.manifest, summarise_run(run), run.records().records)
+    return path
+
+
+def summarise_run(run: RunDirectory) -> Summary:
+    """Compute the summary of a run from its files alone."""
+    return summarise(run.items(), run.records().records, run.manifest)
+
+
+def resolve(config: RunConfig, catalog: Catalog) -> Sides:
+    """Find both sides by name, url or target; starts nothing."""
+    entry = catalog.resolve_benchmark(config.benchmark)
+    policies = {label: catalog.resolve_policy(source, entry) for label, source in config.policies.items()}
+    return Sides(entry, worker_launch(entry.target, config.benchmark.params, entry.env), policies)
+
+
+def benchmark_spec(sides: Sides, config: RunConfig) -> BenchmarkSpec:
+    """Return the stored spec, or ask a worker."""
+    if sides.entry.spec is not None:
+        return sides.entry.spec
+    with temporary_logs(config) as logs:
+        return probe(sides.launch, {}, config.execution.deadlines.load, logs / "probe.log").benchmark
+
+
+@contextmanager
+def staged(sides: Sides, config: RunConfig, labels: Sequence[str], logs: Path | None = None) -> Iterator[Stage]:
+    """Start the policies ``labels``, ask both sides for their specs and check them; stops the servers at the end."""
+    policies = {label: sides.policies[label] for label in labels}
+    launches = {label: server_launch(source.serve, source.params) for label, source in policies.items() if source.serve}
+    with ExitStack() as stack:
+        folder = logs if logs is not None else stack.enter_context(temporary_logs(config))
+        folder.mkdir(exist_ok=True)
+        servers = PolicyServers(launches, folder, config.execution.deadlines.load)
+        stack.callback(servers.stop)
+        servers.start()
+        sources = {label: worker_source(source) for label, source in policies.items() if not source.serve}
+        asked = {**sources, **{label: {"url": servers.url(label)} for label in launches}}
+        found = probe(sides.launch, asked, config.execution.deadlines.load, folder / "probe.log")
+        check_fit(found.benchmark, found.policies, asked, sides.entry)
+        horizons = {label: source.horizon for label, source in policies.items()}
+        yield Stage(found.benchmark, found.policies, PolicySide(sources, horizons, servers), folder)
+
+
+def worker_source(source: PolicySource) -> dict[str, Any]:
+    """Return a policy source as the worker's protocol has it."""
+    return {"url": source.url} if source.url else {"local": source.local, "params": source.params}
+
+
+def check_fit(
+    spec: BenchmarkSpec,
+    policies: Mapping[str, PolicySpec],
+    sources: Mapping[str, Mapping[str, Any]],
+    entry: BenchmarkEntry,
+) -> None:
+    """Refuse two sides that cannot work together, before the first episode.
+
+    Raises:
+        ContractError: a policy looks at what the benchmark does not have, or its actions have another size.
+        PluginError: a privileged policy behind a wire; a stored spec that is not the adapter's.
+    """
+    if entry.spec is not None and entry.spec != spec:
+        raise PluginError(f"the stored spec.json of {entry.name} is not what its adapter declares; write it again")
+    for label, policy in policies.items():
+        view_for(spec, policy)
+        if policy.privileged and "url" in sources[label]:
+            raise PluginError(f"policy {label!r} is privileged: it reads the simulator, so it must be `local`")
+        if policy.action is not None and policy.action.size != spec.action.size:
+            raise ContractError(
+                f"policy {label!r} gives {policy.action.size} numbers an action, {spec.name} takes {spec.action.size}"
+            )
+
+
+def make_manifest(config: RunConfig, stage: Stage, items: Sequence[WorkItem]) -> RunManifest:
+    """Return everything that is known of a run before its first episode."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    digest = plan_hash(items)
+    return RunManifest(
+        run_id=f"{config.name}-{now:%Y%m%d-%H%M%S}-{digest[:6]}",
+        created=now.isoformat(timespec="seconds"),
+        config=config,
+        plan_hash=digest,
+        items=len(items),
+        benchmark_spec=to_json(stage.spec),
+        policy_specs={label: to_json(spec) for label, spec in stage.policy_specs.items()},
+        policy_identities={label: spec.identity.digest for label, spec in stage.policy_specs.items()},
+        versions=provenance.versions(),
+        git=provenance.git_state(Path.cwd()),
+        hardware=provenance.hardware(),
+    )
+
+
+def free_path(config: RunConfig, manifest: RunManifest) -> Path:
+    """Return a run directory that does not exist yet; two runs of one second differ by a number."""
+    path = config.output / manifest.run_id
+    number = 2
+    while path.exists():
+        path = config.output / f"{manifest.run_id}-{number}"
+        number += 1
+    return path
+
+
+@contextmanager
+def temporary_logs(config: RunConfig) -> Iterator[Path]:
+    """Make a folder for what children say before there is a run directory; it may be moved away."""
+    config.output.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=".starting-", dir=config.output))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is executed: some of a run's items."""
+
+    run: RunDirectory
+    config: RunConfig
+    items: Sequence[WorkItem]
+    launch: WorkerLaunch
+
+
+def execute(job: Job, stage: Stage, listener: Listener, stop: StopSwitch) -> Ending:
+    """Run the items; every record is on disk when it returns."""
+    settings = FleetSettings(
+        workers=job.config.execution.workers or cores(),
+        attempts=job.config.execution.retries + 1,
+        deadlines=job.config.execution.deadlines.model_dump(),
+    )
+    expected = {
+        group_of(label, task.suite, task.name): task.expected_steps or float(job.config.step_limit or task.step_limit)
+        for task in stage.spec.tasks
+        for label in stage.policy_specs
+    }
+    work = Work(job.items, settings, attempts_by_item(job.run.records().records), expected)
+    log = job.run.log()
+    try:
+        fleet = Fleet(job.launch, settings, job.run.path / "logs")
+        return Coordinator(work, fleet, stage.side, log, listener, stop).run()
+    finally:
+        log.close()
+
+
+def conclude(run: RunDirectory, config: RunConfig, ending: Ending) -> RunResult:
+    """Write the report and say what the run came to."""
+    summary = summarise_run(run)
+    code, reasons = exit_code(summary, config.gates, ending.interrupted, ending.reason)
+    try:
+        write_report(run.path / "report.html", run.manifest, summary, run.records().records)
+    except OSError as error:
+        reasons = (*reasons, f"report.html was not written: {error}; free space and run `vlassess report {run.path}`")
+    complete = summary.counts.complete
+    return RunResult(run.path, summary, ending.interrupted and not complete, complete, reasons, code)
+
+
+def refuse_other_plan(
+    manifest: RunManifest, planned: Sequence[WorkItem], wanted: Sequence[WorkItem], config: RunConfig
+) -> None:
+    """Refuse to mix two experiments in one run directory.
+
+    Raises:
+        ResumeRefusedError: the plans differ; shows in what.
+    """
+    if plan_hash(wanted) == manifest.plan_hash:
+        return
+    before, after = {item.item_id for item in planned}, {item.item_id for item in wanted}
+    old, new = manifest.config.model_dump(mode="json"), config.model_dump(mode="json")
+    changed = [f"{key}: {old[key]!r} -> {new[key]!r}" for key in old if old[key] != new[key] and key != "execution"]
+    raise ResumeRefusedError(
+        f"the plan changed since {manifest.run_id} was begun ({len(before - after)} of its items are no longer "
+        f"planned, {len(after - before)} are new): {'; '.join(changed) or 'the benchmark declares other tasks'}. "
+        "Take the old config, or start a new run"
+    )
+
+
+def refuse_other_policies(manifest: RunManifest, specs: Mapping[str, PolicySpec]) -> None:
+    """Refuse to mix two policies under one label.
+
+    Raises:
+        ResumeRefusedError: an identity differs; shows in what.
+    """
+    for label, spec in specs.items():
+        if manifest.policy_identities.get(label, spec.identity.digest) == spec.identity.digest:
+            continue
+        old, new = manifest.policy_specs[label]["identity"], to_json(spec.identity)
+        changed = [f"{key}: {old[key]!r} -> {new[key]!r}" for key in old if old[key] != new.get(key)]
+        raise ResumeRefusedError(
+            f"policy {label!r} is not the one that {manifest.run_id} was begun with ({'; '.join(changed)}). "
+            "Serve the old one, or start a new run"
+        )

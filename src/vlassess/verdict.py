@@ -1,0 +1,47 @@
+"""What a run's numbers mean for its exit code."""
+
+from __future__ import annotations
+
+from vlassess.schema.config import Gates
+from vlassess.schema.summary import Summary
+
+COMPLETE, INCOMPLETE, GATE_FAILED, INTERRUPTED = 0, 3, 4, 130
+
+
+def exit_code(summary: Summary, gates: Gates, interrupted: bool, gave_up: str | None) -> tuple[int, tuple[str, ...]]:
+    """Return the exit code and the sentences that explain it.
+
+    130 interrupted; 3 incomplete, errors left that are not the policy's, or every episode of a policy a policy
+    error; 4 a gate failed; 0 otherwise.
+    """
+    counts = summary.counts
+    reasons = [gave_up] if gave_up is not None else []
+    if counts.error:
+        reasons.append(
+            f"{counts.benchmark_error} benchmark and {counts.infrastructure_error} infrastructure errors are left "
+            f"after all attempts; resume to try them again"
+        )
+    if counts.missing:
+        reasons.append(f"{counts.missing} of {counts.planned} episodes are missing; resume to run them")
+    reasons += [
+        f"every episode of policy {policy.label!r} ended in the policy's own error"
+        for policy in summary.policies
+        if policy.counts.planned and policy.counts.policy_error == policy.counts.planned
+    ]
+    if interrupted and not counts.complete:
+        return INTERRUPTED, tuple(reasons)
+    if reasons:
+        return INCOMPLETE, tuple(reasons)
+    failed = _failed_gates(summary, gates)
+    return (GATE_FAILED, failed) if failed else (COMPLETE, ())
+
+
+def _failed_gates(summary: Summary, gates: Gates) -> tuple[str, ...]:
+    least = gates.min_success
+    if least is None:
+        return ()
+    return tuple(
+        f"policy {policy.label!r} has a success rate of {policy.overall.rate.value:.3f}, below the gate of {least:g}"
+        for policy in summary.policies
+        if policy.overall.rate.value is not None and policy.overall.rate.value < least
+    )
