@@ -1,1 +1,1 @@
-
+"""Dialects: how messages become bytes, and the two ends of a connection."""

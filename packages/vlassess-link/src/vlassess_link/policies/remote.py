@@ -1,0 +1,164 @@
+"""A policy behind a socket, the same to its caller as one in the same process."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List, Optional, Sequence, TypeVar
+
+from vlassess_link.data import ActionChunk, EpisodeStart, Observation
+from vlassess_link.errors import ConnectionLost, EncodeError, HandshakeError, ObservationError, PolicyUnavailable
+from vlassess_link.policies.base import Policy
+from vlassess_link.wire import messages
+from vlassess_link.wire.client import WireClient, open_client
+
+T = TypeVar("T")
+
+
+class RemotePolicy(Policy):
+    """Talks to a policy server; its `spec` is what the server announced on the last connection.
+
+    After any failure, the policy's own included, the connection is closed; the next `reset` opens another. An
+    episode is never continued on a second connection.
+
+    Args:
+        url: ``ws://host:port``.
+        connect_deadline: Seconds until a policy must have answered, all tries together.
+        inference_deadline: Seconds until each answer must be there.
+
+    Raises:
+        ContractError: the url is none of a websocket.
+        PolicyUnavailable: nobody answered in time.
+        HandshakeError: somebody answered who speaks another protocol.
+    """
+
+    def __init__(self, url: str, connect_deadline: float = 60.0, inference_deadline: float = 60.0) -> None:
+        self._url = url
+        self._connect_deadline = connect_deadline
+        self._inference_deadline = inference_deadline
+        self._client: Optional[WireClient] = None
+        self._in_episode = False
+        self.connect()
+
+    def connect(self) -> None:
+        """Make sure that there is a connection, and read the spec anew where it had to be opened.
+
+        `reset` does so by itself; a caller with its own deadlines calls this before.
+
+        Raises:
+            PolicyUnavailable: nobody answered in time.
+            HandshakeError: somebody answered who speaks another protocol.
+        """
+        if self._client is None or not self._client.usable:
+            self._drop()
+            self._client = open_client(self._url, self._connect_deadline, self._inference_deadline)
+            assert self._client.hello.spec is not None
+            self.spec = self._client.hello.spec
+
+    def reset(self, start: EpisodeStart, policy_seed: int) -> None:
+        """Begin an episode, on a new connection where the last one failed."""
+        self._end_episode()
+        reused = self._client is not None and self._client.usable
+        try:
+            self.connect()
+        except HandshakeError as error:
+            raise PolicyUnavailable(f"the policy server changed between two episodes: {error}") from error
+        try:
+            self._begin(start, policy_seed)
+        except ConnectionLost:
+            if not reused:
+                raise
+            # The server went away while no episode was running, so nothing is lost by connecting anew.
+            self.connect()
+            self._begin(start, policy_seed)
+        self._in_episode = True
+
+    def predict(self, obs: Observation) -> ActionChunk:
+        """Return the server's next actions.
+
+        Raises:
+            PolicyFault: the policy failed, or did not answer in time.
+            ConnectionLost: the connection broke, or `reset` was not called since it did.
+            ObservationError: the observation cannot be sent, or has images that the policy does not declare.
+            DecodeError: what the server sent is no answer.
+        """
+        client = self._client
+        if client is None or not self._in_episode:
+            raise ConnectionLost(f"no episode is open at {self._url}: call reset() before predict()")
+        self._check_images([obs])
+        chunks = messages.CHUNKS in client.hello.capabilities
+        return self._guarded(
+            lambda: messages.parse_action(
+                self._ask(client, messages.OBSERVATION, messages.observation_payload(obs), messages.ACTION), chunks
+            )
+        )
+
+    def query(self, observations: Sequence[Observation], noise_seed: int) -> List[ActionChunk]:
+        """Ask statelessly; see `Policy.query`. A running episode is not touched.
+
+        Raises:
+            NotImplementedError: the policy does not declare the capability "query".
+        """
+        self.connect()
+        client = self._client
+        if client is None or messages.QUERY not in client.hello.capabilities:
+            return super().query(observations, noise_seed)
+        self._check_images(observations)
+        payload = messages.query_payload(observations, noise_seed)
+        return self._guarded(
+            lambda: messages.parse_answers(
+                self._ask(client, messages.QUERY, payload, messages.QUERY), len(observations)
+            )
+        )
+
+    def close(self) -> None:
+        """End the running episode and close the connection."""
+        self._end_episode()
+        self._drop()
+
+    def _begin(self, start: EpisodeStart, policy_seed: int) -> None:
+        client = self._client
+        assert client is not None
+        payload = messages.start_payload(start, policy_seed)
+        if messages.ACKS in client.hello.capabilities:
+            self._guarded(lambda: self._ask(client, messages.EPISODE_START, payload, messages.EPISODE_START))
+        else:
+            self._guarded(lambda: client.notify(messages.EPISODE_START, payload, self._inference_deadline))
+
+    def _ask(self, client: WireClient, kind: str, payload: Any, answer: str) -> Any:
+        try:
+            return client.request(kind, payload, answer, self._inference_deadline)
+        except EncodeError as error:
+            raise ObservationError(f"the observation cannot be sent: {error}") from error
+
+    def _guarded(self, call: Callable[[], T]) -> T:
+        """Return what ``call`` returns; whatever else happens in it costs the connection."""
+        done = False
+        try:
+            result = call()
+            done = True
+        finally:
+            if not done:
+                self._drop()
+        return result
+
+    def _end_episode(self) -> None:
+        if self._in_episode and self._client is not None:
+            try:
+                self._client.notify(messages.EPISODE_END, {}, self._inference_deadline)
+            except ConnectionLost:
+                self._drop()
+        self._in_episode = False
+
+    def _drop(self) -> None:
+        client, self._client = self._client, None
+        self._in_episode = False
+        if client is not None:
+            client.close()
+
+    def _check_images(self, observations: Sequence[Observation]) -> None:
+        for obs in observations:
+            for name, image in obs.images.items():
+                if image.dtype.name not in self.spec.image_dtypes:
+                    raise ObservationError(
+                        f"image {name!r} is {image.dtype}; the policy {self.spec.identity.name!r} takes "
+                        f"{' or '.join(self.spec.image_dtypes)}: declare it in its `image_dtypes` or convert"
+                    )

@@ -1,0 +1,139 @@
+"""The server's end of one connection, without its socket: frames in, frames out.
+
+A dialect of another make is another class like this one. What belongs to one episode lives in the
+`ModelSession` and the action buffer, and both are replaced when the next episode starts.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from typing import Any, Callable, Deque, Dict, Mapping, Optional
+
+import numpy as np
+
+from vlassess_link.errors import (
+    ConnectionLost,
+    DecodeError,
+    EncodeError,
+    HandshakeError,
+    PolicyFault,
+    PredictError,
+    VlassessError,
+)
+from vlassess_link.policies.inference import ModelHost
+from vlassess_link.policies.model import ModelSession
+from vlassess_link.wire import messages
+from vlassess_link.wire.messages import Hello, Message
+
+
+class ServerSession:
+    """Answers the messages of one client.
+
+    Args:
+        host: The loaded model.
+        session_id: Opaque; unique within the server.
+        alive: Whether the client is still there; a request of one that left is not computed.
+
+    Attributes:
+        over: Nothing more can be answered; the connection must be closed.
+    """
+
+    def __init__(self, host: ModelHost, session_id: str, alive: Callable[[], bool] = lambda: True) -> None:
+        self.over = False
+        self._host = host
+        self._id = session_id
+        self._alive = alive
+        self._model = ModelSession(host.model, session_id)
+        self._hello: Optional[Hello] = None
+        self._in_episode = False
+        self._step = 0
+        self._buffer: Deque[np.ndarray] = deque()
+        self._handlers: Dict[str, Callable[[Mapping[str, Any]], Optional[Message]]] = {
+            messages.HELLO: self._on_hello,
+            messages.EPISODE_START: self._on_start,
+            messages.OBSERVATION: self._on_observation,
+            messages.QUERY: self._on_query,
+            messages.EPISODE_END: self._on_end,
+            messages.ERROR: self._on_end,
+        }
+
+    def answer(self, frame: Any) -> Optional[bytes]:
+        """Return the answer to a received frame, None where it has none.
+
+        Never raises for what a client sent or a model did: both become an error message. A frame that cannot
+        be read, or another protocol version, ends the session, since the two sides no longer agree.
+        """
+        seq = 0
+        try:
+            message = Message.unpack(frame)
+            seq = message.seq
+            if self._hello is None and message.type not in (messages.HELLO, messages.ERROR):
+                raise DecodeError(f"a {message.type} message came before hello: say hello first")
+            if message.type not in self._handlers:
+                raise DecodeError(f"a client sends no {message.type} message")
+            reply = self._handlers[message.type](message.payload)
+            return None if reply is None else replace(reply, seq=seq).pack()
+        except EncodeError as error:
+            self._in_episode = False
+            return self._error(PredictError(f"the policy's answer cannot be sent: {error}"), seq)
+        except PolicyFault as error:
+            # The model may hold half of a step; nothing of this episode goes on.
+            self._in_episode = False
+            return self._error(error, seq)
+        except (HandshakeError, ConnectionLost) as error:
+            self.over = True
+            return self._error(error, seq)
+        except DecodeError as error:
+            self.over = seq == 0
+            return self._error(error, seq)
+
+    def _error(self, error: Exception, seq: int) -> bytes:
+        return Message(messages.ERROR, messages.error_payload(error), seq).pack()
+
+    def _on_hello(self, payload: Mapping[str, Any]) -> Message:
+        self._hello = messages.parse_hello(payload)
+        return Message(messages.HELLO, messages.hello_answer(self._host.spec))
+
+    def _on_start(self, payload: Mapping[str, Any]) -> Optional[Message]:
+        start, seed = messages.parse_start(payload)
+        if not start.episode_id:
+            start = replace(start, episode_id=self._id)
+        self._buffer.clear()
+        self._step = 0
+        self._in_episode = False
+        self._call(self._model.start_episode, start, self._host.next_seed() if seed is None else seed)
+        self._in_episode = True
+        return Message(messages.EPISODE_START, {}) if self._has(messages.ACKS) else None
+
+    def _on_observation(self, payload: Mapping[str, Any]) -> Message:
+        if not self._in_episode:
+            raise DecodeError("an observation came before episode_start: an episode must be started first")
+        obs = messages.parse_observation(payload, self._step)
+        self._step = obs.step + 1
+        if self._has(messages.CHUNKS):
+            return Message(messages.ACTION, messages.action_payload(self._call(self._model.predict, obs)))
+        if not self._buffer:
+            spec = self._host.spec
+            used = 1 if spec.observe == "every_step" else spec.horizon
+            self._buffer.extend(self._call(self._model.predict, obs).actions[:used])
+        return Message(messages.ACTION, messages.one_action_payload(self._buffer.popleft()))
+
+    def _on_query(self, payload: Mapping[str, Any]) -> Message:
+        observations, seed = messages.parse_query(payload)
+        return Message(messages.QUERY, messages.answers_payload(self._call(self._model.query, observations, seed)))
+
+    def _on_end(self, payload: Mapping[str, Any]) -> None:
+        self._in_episode = False
+        self._buffer.clear()
+
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return self._host.call(function, *args, wanted=self._alive)
+        except VlassessError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise PredictError(f"the policy's answer cannot be used: {type(error).__name__}: {error}") from error
+
+    def _has(self, capability: str) -> bool:
+        return self._hello is not None and capability in self._hello.capabilities

@@ -1,0 +1,48 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["numpy>=1.24", "msgpack>=1.0.8", "websockets>=15"]
+# ///
+"""Moves at random: what any policy must beat."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+if __name__ == "__main__" and sys.path[0] == os.path.dirname(os.path.realpath(__file__)):
+    # A script's own folder comes first; there this file would hide the standard library's `random`.
+    del sys.path[0]
+
+from vlassess_link.data import ActionChunk, Observation
+from vlassess_link.policies.model import PredictModelServer, SessionContext
+from vlassess_link.specs import PolicyIdentity, PolicySpec
+
+
+class Random(PredictModelServer):
+    """Answers actions that are uniform in [-1, 1]: a function of the noise seed and the step alone.
+
+    Args:
+        dims: Numbers in one action.
+        chunk: Actions in one answer.
+    """
+
+    def __init__(self, dims: int = 7, chunk: int = 10) -> None:
+        self._shape = (chunk, dims)
+        self.spec = PolicySpec(
+            PolicyIdentity("random", revision="1", weights_digest="none"),
+            cameras=(),
+            chunk=chunk,
+            horizon=chunk,
+            stochastic=True,
+            uses_noise_seed=True,
+        )
+
+    def predict(self, obs: Observation, ctx: SessionContext) -> ActionChunk:
+        """Draw a chunk."""
+        return ActionChunk(ctx.rng().uniform(-1.0, 1.0, self._shape))
+
+
+if __name__ == "__main__":
+    from vlassess_link.policies.server import serve
+
+    serve(Random)
