@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,16 +17,18 @@ EPISODES = 8
 """Episodes that one kind names."""
 MESSAGE, TRACEBACK = 1500, 4000
 """Characters kept of each; the records have the whole."""
+_NUMBERS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
 class ErrorGroup:
-    """Errors with the same policy, origin, phase, kind and message.
+    """Errors with the same policy, origin, phase, kind and message, numbers in it apart.
 
     Attributes:
         policy: Label.
-        origin, phase, kind, message: As in `ErrorInfo`, showable.
-        traceback: Of the first one; empty where there is none.
+        origin, phase, kind: As in `ErrorInfo`, showable.
+        message, traceback: Of the first one; the traceback may be empty.
+        messages: How many different messages there are.
         attempts: How many attempts ended so.
         left: How many episodes count as this error (or, of origin policy, as a failure by it).
         episodes: The first of them, for people ("suite/task 3").
@@ -37,6 +40,7 @@ class ErrorGroup:
     kind: str
     message: str
     traceback: str
+    messages: int
     attempts: int
     left: int
     episodes: tuple[str, ...]
@@ -54,7 +58,8 @@ def error_groups(records: Sequence[EpisodeRecord]) -> tuple[ErrorGroup, ...]:
     for record in records:
         error = record.error
         if error is not None:
-            found[record.policy, error.origin, error.phase, error.kind, error.message].append((record, error))
+            alike = _NUMBERS.sub("#", error.message[:MESSAGE])
+            found[record.policy, error.origin, error.phase, error.kind, alike].append((record, error))
     groups = [_group(together, left) for together in found.values()]
     return tuple(sorted(groups, key=lambda group: (-group.left, -group.attempts)))
 
@@ -68,6 +73,7 @@ def _group(together: Sequence[tuple[EpisodeRecord, ErrorInfo]], left: set[int]) 
         kind=one_line(error.kind),
         message=shortened_middle(printable(error.message), MESSAGE),
         traceback=shortened_middle(printable(error.traceback), TRACEBACK),
+        messages=len({error.message for _, error in together}),
         attempts=len(together),
         left=sum(id(record) in left for record, _ in together),
         episodes=tuple(_episode(record) for record, _ in together[:EPISODES]),

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from vlassess.report.exports import cell_name
 from vlassess.report.text import one_line
 from vlassess.schema.summary import GroupSummary, PolicySummary, Summary
 from vlassess_link.data import EpisodeRecord
@@ -36,7 +37,7 @@ STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "vlassess",
     "text.parse_math": False,
-    "font.size": 10,
+    "font.size": 11,
     "text.color": INK,
     "axes.labelcolor": INK,
     "axes.edgecolor": MUTED,
@@ -52,7 +53,7 @@ STYLE: dict[str, Any] = {
     "axes.facecolor": "none",
 }
 
-WIDTH = 7.4
+WIDTH = 10.5
 """Inches; a page scales it."""
 
 Values = Callable[[EpisodeRecord], float | None]
@@ -64,10 +65,10 @@ def colour(index: int) -> str:
 
 
 def rates_plot(summary: Summary) -> Markup:
-    """Return success rates with their exact intervals: one row a task (or suite) and policy, overall last."""
+    """Return success rates with their exact intervals: one row a task (or suite), then overall and cells."""
     policies = summary.policies
     rows = _rows(policies[0])
-    names = [_row_name(row) for row in rows]
+    names = [_row_name(row, policies[0].basis) for row in rows]
     offsets = [0.6 * ((i + 0.5) / len(policies) - 0.5) for i in range(len(policies))]
     with _page_style():
         height = 0.9 + len(rows) * max(0.3, 0.16 * len(policies))
@@ -75,7 +76,7 @@ def rates_plot(summary: Summary) -> Markup:
         axes = figure.add_subplot()
         for index, (policy, offset) in enumerate(zip(policies, offsets, strict=True)):
             _draw_rates(axes, _rows(policy), offset, colour(index))
-        axes.axhline(len(rows) - 1.5, color=MUTED, linewidth=0.8)
+        axes.axhline(len(rows) - len(policies[0].cells) - 1.5, color=MUTED, linewidth=0.8)
         axes.set(xlim=(-2, 102), ylim=(len(rows) - 0.5, -0.5), xlabel="success rate (%), 95 % interval")
         axes.set_yticks(range(len(rows)), names)
         axes.tick_params(axis="y", length=0)
@@ -92,19 +93,21 @@ def steps_plot(summary: Summary, records: Sequence[EpisodeRecord]) -> Markup:
 
 def progress_plot(summary: Summary, records: Sequence[EpisodeRecord]) -> Markup:
     """Return the distribution of best progress of each policy, successes and failures apart."""
-    edges = [i / 20 for i in range(21)]
+    edges = [(i - 0.5) / 20 for i in range(22)]
     return _distribution(
         summary, records, edges, "best progress", lambda record: record.outcome.progress if record.outcome else None
     )
 
 
 def _rows(policy: PolicySummary) -> tuple[GroupSummary, ...]:
-    return (*(policy.tasks if len(policy.tasks) <= ROWS else policy.suites), policy.overall)
+    return (*(policy.tasks if len(policy.tasks) <= ROWS else policy.suites), policy.overall, *policy.cells)
 
 
-def _row_name(group: GroupSummary) -> str:
+def _row_name(group: GroupSummary, basis: str) -> str:
     if group.level == "overall":
-        return "overall"
+        return "overall" if basis == "all" else "overall (control)"
+    if group.level == "cell":
+        return one_line(cell_name(group), 48)
     return one_line(group.suite or "" if group.task is None else f"{group.suite}/{group.task}", 48)
 
 
@@ -137,7 +140,7 @@ def _distribution(
             ]
             axes = grid[index][0]
             axes.hist(parts, bins=list(edges), stacked=True, color=[colour(index), MUTED], label=["success", "failure"])
-            axes.set_title(one_line(policy.label, 60), loc="left", fontsize=10)
+            axes.set_title(one_line(policy.label, 60), loc="left", fontsize=11)
             axes.yaxis.get_major_locator().set_params(integer=True, nbins=4)
             axes.set_ylabel("episodes")
             axes.grid(axis="y")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -112,7 +113,9 @@ def manifest(
         label: PolicySpec(IDENTITY, chunk=10, horizon=10, action=end_effector_delta(), privileged=label in privileged)
         for label in labels
     }
-    sources = {label: PolicySource(name="random") for label in labels}
+    # A config takes plain labels only; what is read from a plan or a record may hold anything.
+    plain = [label if re.fullmatch(r"[\w-]+", label, re.ASCII) else "policy" for label in labels]
+    sources = {label: PolicySource(name="random") for label in plain}
     asked = {"name": "demo", "benchmark": {"name": "tabletop-v1"}, "policies": sources, **config}
     tasks = dict.fromkeys((item.episode.suite, item.episode.task) for item in items)
     benchmark = BenchmarkSpec(
