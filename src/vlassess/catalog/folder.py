@@ -72,17 +72,22 @@ def target_in(folder: Path, target: str, where: str) -> str:
     """Return a target with its file made absolute; ``module:Class`` stays as it is.
 
     Raises:
-        PluginError: the target names no class, or its file is not there.
+        PluginError: it is no target, or its file is not there.
     """
-    file, _, name = target.rpartition(":")
-    if not file or not name:
-        raise PluginError(f"{where} is {shown(target)}; it must be FILE.py:CLASS or MODULE:CLASS")
+    file, colon, name = file_and_class(target)
+    if not file or not (name or file.endswith(".py")):
+        raise PluginError(f"{where} is {shown(target)}; it must be FILE.py:CLASS, FILE.py or MODULE:CLASS")
     if not file.endswith(".py"):
         return target
-    path = (folder / file).resolve()
+    path = (folder / Path(file).expanduser()).resolve()
     if not path.is_file():
         raise PluginError(f"{where} is {shown(target)}, but there is no file {path}; mend the path")
-    return f"{path}:{name}"
+    return f"{path}{colon}{name}"
+
+
+def file_and_class(target: str) -> tuple[str, str, str]:
+    """Return what stands before the colon, the colon, and the class; the latter two empty for ``FILE.py`` alone."""
+    return (target, "", "") if target.endswith(".py") else target.rpartition(":")
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from vlassess.catalog.entries import BUNDLED, BenchmarkEntry, PolicyEntry
-from vlassess.catalog.folder import MANIFEST, read_folder, target_in
+from vlassess.catalog.folder import MANIFEST, file_and_class, read_folder, target_in
 from vlassess.catalog.plugins import BENCHMARKS, POLICIES, module_benchmark, plugin_benchmarks, plugin_policies
 from vlassess.schema.config import BenchmarkSource, PolicySource
 from vlassess.schema.problems import nearest
@@ -89,6 +89,23 @@ class Catalog:
             )
         return PolicySource(**where, params=source.params, horizon=source.horizon)
 
+    def policy_target(self, policy: str, base: Path) -> str:
+        """Return the target to serve for a policy's name, or for a target, whose file is relative to ``base``.
+
+        Raises:
+            PluginError: no policy has this name, it cannot be served, or its file is not there.
+        """
+        if policy in self.policies:
+            return self.policies[policy].target
+        if ":" in policy or policy.endswith(".py"):
+            return target_in(base, policy, "the policy")
+        owners = [entry.name for entry in self.benchmarks.values() if policy in entry.policies]
+        if owners:
+            raise PluginError(
+                f"the policy {policy!r} of {owners[0]} reads the simulator and cannot be served; name it in a config"
+            )
+        raise PluginError(f"no policy is called {policy!r}; {nearest(policy, self.policies)}")
+
 
 def script_policy(path: Path) -> PolicyEntry:
     """Return the policy of a script; its name is the file's, with dashes.
@@ -111,11 +128,11 @@ def script_policy(path: Path) -> PolicyEntry:
 
 
 def _by_target(target: str) -> BenchmarkEntry:
-    file = target.rpartition(":")[0]
+    whole = target_in(Path.cwd(), target, "benchmark.target")
+    file = file_and_class(whole)[0]
     if not file.endswith(".py"):
         return module_benchmark(target)
-    whole = target_in(Path.cwd(), target, "benchmark.target")
-    folder = Path(whole.rpartition(":")[0]).parent
+    folder = Path(file).parent
     if (folder / MANIFEST).is_file():
         return read_folder(folder, "", whole)
     return BenchmarkEntry(target, whole, folder)

@@ -51,6 +51,20 @@ def override_config(config: RunConfig, overrides: Sequence[str]) -> RunConfig:
     return _validated(apply_overrides(config.model_dump(mode="json"), overrides, reading), "the run's config", reading)
 
 
+def read_params(assignments: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters that ``name=value`` texts give; values are YAML, ``a.b=c`` gives a section.
+
+    Raises:
+        ConfigError: names every mistake.
+    """
+    reading = Reading(os.environ)
+    values = apply_overrides({"params": {}}, [f"params.{assignment}" for assignment in assignments], reading)
+    if reading.problems:
+        raise ConfigError("the parameters", [problem.replace("params.", "") for problem in reading.problems])
+    params: dict[str, Any] = values["params"]
+    return params
+
+
 def _validated(values: dict[str, Any], subject: str, reading: Reading) -> RunConfig:
     problems = list(reading.problems)
     try:

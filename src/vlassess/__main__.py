@@ -1,0 +1,5 @@
+"""``python -m vlassess``."""
+
+from vlassess.cli import main
+
+main()

@@ -1,0 +1,124 @@
+"""The commands and their help; what they do is imported when they run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from vlassess.cli.options import ListOptions, PlanOptions, ReportOptions, RunOptions, ServeOptions, takes
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+EXIT_CODES = (
+    "Exit codes: 0 complete; 2 usage or config; 3 incomplete, errors left, or nothing but policy errors; "
+    "4 a gate failed; 130 interrupted."
+)
+
+
+def examples(*lines: str, note: str = "") -> str:
+    """Return an epilog that shows each line as an example."""
+    shown = [f"  {line}".replace("[", r"\[") for line in lines]
+    return "\n\n".join(["[bold]Examples[/bold]", *shown, *([note] if note else [])])
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from vlassess import __version__
+
+        typer.echo(f"vlassess {__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    epilog=examples(
+        "vlassess run tabletop-quick", "vlassess run tabletop-quick --policy ws://localhost:8000", "vlassess list"
+    )
+)
+def vlassess(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Measure Vision-Language-Action robot policies: closed-loop episodes, honest statistics, one command."""
+
+
+@app.command(
+    epilog=examples(
+        "vlassess run tabletop-quick",
+        "vlassess run my.yaml --policy ws://localhost:8000 --set episodes=20",
+        "vlassess run my.yaml --policy my_model.py:MyModel --set suites=[pick] --min-success 0.8",
+        "vlassess run --resume runs/my-20260102-030405-abcdef",
+        note=EXIT_CODES,
+    )
+)
+@takes(RunOptions)
+def run(options: RunOptions) -> int:
+    """Run every episode of a config and report on it; Ctrl-C once finishes what runs, twice stops now."""
+    from vlassess.cli.running import run
+
+    return run(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess plan tabletop-quick",
+        "vlassess plan my.yaml --set seed=7 --json",
+    )
+)
+@takes(PlanOptions)
+def plan(options: PlanOptions) -> int:
+    """Print every episode that a config would run, and run none."""
+    from vlassess.cli.showing import plan
+
+    return plan(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess serve my_model.py:MyModel",
+        "vlassess serve my_model.py:MyModel --set checkpoint=weights.npz --port 9000",
+        "vlassess serve random --host 0.0.0.0",
+    )
+)
+@takes(ServeOptions)
+def serve(options: ServeOptions) -> int:
+    """Serve a policy until Ctrl-C, for this machine's runs or for others'."""
+    from vlassess.cli.serving import serve
+
+    return serve(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess report runs/my-20260102-030405-abcdef",
+        "vlassess report runs/my-20260102-030405-abcdef --csv > my.csv",
+    )
+)
+@takes(ReportOptions)
+def report(options: ReportOptions) -> int:
+    """Compute every number of a run from its records, print them and write report.html."""
+    from vlassess.cli.showing import report
+
+    return report(options)
+
+
+@app.command(
+    name="list",
+    epilog=examples(
+        "vlassess list",
+        "vlassess list configs",
+        "vlassess list benchmarks --json",
+    ),
+)
+@takes(ListOptions)
+def list_(options: ListOptions) -> int:
+    """Print what a config can name: bundled and installed benchmarks and policies, bundled configs."""
+    from vlassess.cli.showing import list_all
+
+    return list_all(options)

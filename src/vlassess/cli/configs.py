@@ -1,0 +1,57 @@
+"""From a command's options to the config that it means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import typer
+
+from vlassess.cli.options import PlanOptions, RunOptions
+from vlassess.config import load_config, override_config
+from vlassess.records import RunDirectory
+from vlassess.schema.config import RunConfig
+
+
+def planned_config(options: PlanOptions) -> RunConfig:
+    """Return the config of ``vlassess plan``.
+
+    Raises:
+        ConfigError: names every mistake.
+    """
+    return load_config(options.config, [*_policies(options.policy), *options.set])
+
+
+def run_config(options: RunOptions) -> RunConfig | None:
+    """Return the config of ``vlassess run``; None where a run is resumed as it was begun.
+
+    Raises:
+        ConfigError: names every mistake.
+        typer.BadParameter: neither a config nor a run to resume is given, or options that exclude each other.
+    """
+    overrides = _overrides(options)
+    if options.config is not None:
+        return load_config(options.config, overrides)
+    if options.resume is None:
+        raise typer.BadParameter("give a config, or a run to finish with --resume DIR", param_hint="config")
+    if not overrides:
+        return None
+    return override_config(RunDirectory.open(options.resume).manifest.config, overrides)
+
+
+def _overrides(options: RunOptions) -> list[str]:
+    if options.resume is not None and options.output is not None:
+        raise typer.BadParameter("a run is resumed where it is; leave --output out", param_hint="--output")
+    overrides = [*_policies(options.policy), *options.set]
+    if options.output is not None:
+        overrides.append(f"output={json.dumps(str(options.output))}")
+    if options.workers is not None:
+        overrides.append(f"execution.workers={options.workers}")
+    if options.min_success is not None:
+        overrides.append(f"gates.min_success={options.min_success!r}")
+    return overrides
+
+
+def _policies(policies: Sequence[str]) -> list[str]:
+    """Return the override that replaces the policies; it comes first, so that --set can refine them."""
+    return [f"policies={json.dumps(list(policies))}"] if policies else []

@@ -1,0 +1,139 @@
+"""What each command takes: one frozen dataclass a command, whose fields are its arguments and options.
+
+typer reads a function's parameters; `takes` gives it a dataclass's fields instead, so that a command with
+many options still is a function of one value, which tests and other code can make too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+T = TypeVar("T")
+
+Config = Annotated[str, typer.Argument(help="A YAML file, or the name of a bundled config.", show_default=False)]
+Set = Annotated[
+    list[str],
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="Override one place of the config; the value is YAML. Repeatable."
+    ),
+]
+Policy = Annotated[
+    list[str],
+    typer.Option(
+        help="Measure this instead of the config's policies: a bundled name, ws://HOST:PORT, FILE.py:CLASS or "
+        "MODULE:CLASS. Repeatable.",
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
+
+
+def _none() -> list[str]:
+    return []
+
+
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    """Options of ``vlassess run``."""
+
+    config: Annotated[
+        str | None,
+        typer.Argument(
+            help="A YAML file, or the name of a bundled config. Not needed with --resume.", show_default=False
+        ),
+    ] = None
+    policy: Policy = dataclasses.field(default_factory=_none)
+    set: Set = dataclasses.field(default_factory=_none)
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Finish the run in this folder: its plan minus what is finished.", show_default=False
+        ),
+    ] = None
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Make the run's folder in here instead of in runs/.", show_default=False),
+    ] = None
+    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes instead of one per core.")] = None
+    min_success: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Exit with 4 if a policy's success rate is below this.")
+    ] = None
+    json: Json = False
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanOptions:
+    """Options of ``vlassess plan``."""
+
+    config: Config
+    policy: Policy = dataclasses.field(default_factory=_none)
+    set: Set = dataclasses.field(default_factory=_none)
+    json: Json = False
+
+
+@dataclasses.dataclass(frozen=True)
+class ServeOptions:
+    """Options of ``vlassess serve``."""
+
+    policy: Annotated[str, typer.Argument(help="A bundled name, FILE.py:CLASS or MODULE:CLASS.", show_default=False)]
+    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for every network.")] = "127.0.0.1"
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0 for any that is free.")] = 8000
+    set: Annotated[
+        list[str],
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the policy; the value is YAML. Repeatable."),
+    ] = dataclasses.field(default_factory=_none)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportOptions:
+    """Options of ``vlassess report``."""
+
+    run_dir: Annotated[Path, typer.Argument(help="A folder that `vlassess run` made.", show_default=False)]
+    json: Json = False
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV on stdout and nothing else there.")] = False
+
+
+@dataclasses.dataclass(frozen=True)
+class ListOptions:
+    """Options of ``vlassess list``."""
+
+    kind: Annotated[
+        str | None, typer.Argument(help="benchmarks, policies or configs; all without it.", show_default=False)
+    ] = None
+    json: Json = False
+
+
+def takes(options: type[T]) -> Callable[[Callable[[T], int]], Callable[..., None]]:
+    """Make a function of one ``options`` value, which returns an exit code, a command with its fields as parameters."""
+
+    def decorate(function: Callable[[T], int]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def command(**given: Any) -> None:
+            raise typer.Exit(function(options(**given)))
+
+        hints = get_type_hints(options, include_extras=True)
+        parameters = [
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=_default(field), annotation=hints[field.name]
+            )
+            for field in dataclasses.fields(options)  # type: ignore[arg-type]
+        ]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = hints
+        del command.__dict__["__wrapped__"]
+        return command
+
+    return decorate
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default

@@ -1,0 +1,28 @@
+"""Where results go: stdout, for people or for programs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from typing import Any
+
+from rich.console import Console
+
+PIPED_WIDTH = 120
+"""Columns of a table that is not printed in a terminal, where COLUMNS does not say otherwise."""
+
+
+def console() -> Console:
+    """Return a console on stdout, as wide as the terminal, or wide enough for a table in a file."""
+    width = None if sys.stdout.isatty() else shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
+    return Console(width=width, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """Print strict JSON and nothing else.
+
+    Raises:
+        ValueError: ``value`` holds NaN or an infinity.
+    """
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
