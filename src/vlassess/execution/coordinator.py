@@ -203,6 +203,8 @@ class Coordinator:
         self._listener.note(f"worker {seat.number} ended ({returncode}) and is replaced; see {seat.process.log}")
         if record is not None and assignment is not None:
             return Finished(assignment.item, record)
+        if seat.leaving:  # its episode has its record
+            return None
         self._count_fruitless(
             "workers",
             f"workers ended again and again ({returncode}) before they took an episode; the last one said: "

@@ -100,9 +100,10 @@ class LineProcess:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            with suppress(ValueError):  # the line of a child that was killed in mid-sentence
-                message = json.loads(line)
-                if isinstance(message, dict):
-                    self._events.put(Said(self, message))
+        with self._process.stdout as lines:
+            for line in lines:
+                with suppress(ValueError):  # the line of a child that was killed in mid-sentence
+                    message = json.loads(line)
+                    if isinstance(message, dict):
+                        self._events.put(Said(self, message))
         self._events.put(Gone(self, self._process.wait()))

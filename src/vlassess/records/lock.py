@@ -42,12 +42,14 @@ def hold(path: Path) -> Iterator[str | None]:
         started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         with suppress(OSError):  # on a full disk the lock still holds; only its holder's name is missing
             os.pwrite(fd, json.dumps({"pid": os.getpid(), "host": platform.node(), "since": started}).encode(), 0)
-        yield (
-            f"the last coordinator ({left}) ended without releasing its lock; its unfinished episodes run again"
-            if left
-            else None
-        )
-        os.ftruncate(fd, 0)
+        try:
+            yield (
+                f"the last coordinator ({left}) ended without releasing its lock; its unfinished episodes run again"
+                if left
+                else None
+            )
+        finally:
+            os.ftruncate(fd, 0)
     finally:
         os.close(fd)
 

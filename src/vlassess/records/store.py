@@ -7,11 +7,12 @@ grows; a record is on disk before its worker gets the next episode.
 from __future__ import annotations
 
 import errno
+import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -20,8 +21,10 @@ from vlassess.records.lines import read_lines, strict_line, sync_folder, write_a
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import MANIFEST_SCHEMA, RunManifest
 from vlassess_link.data import RECORD_SCHEMA, EpisodeRecord
-from vlassess_link.errors import VlassessError
+from vlassess_link.errors import ContractError, VlassessError
 from vlassess_link.jsonable import from_json, to_json
+
+T = TypeVar("T")
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
@@ -127,15 +130,7 @@ class RunDirectory:
         if not file.is_file():
             found = "holds no run.json" if path.is_dir() else "does not exist"
             raise RunDirectoryError(f"{path} {found}; give a folder that `vlassess run` made")
-        try:
-            manifest = RunManifest.model_validate_json(file.read_bytes())
-        except ValidationError as error:
-            raise RunDirectoryError(f"{file} is not a run's manifest: {error.errors()[0]['msg']}") from error
-        if manifest.schema_version > MANIFEST_SCHEMA:
-            raise RunDirectoryError(
-                f"{file} has schema {manifest.schema_version}; this vlassess reads up to {MANIFEST_SCHEMA}: upgrade it"
-            )
-        return cls(path, manifest)
+        return cls(path, _manifest_in(file))
 
     @contextmanager
     def lock(self) -> Iterator[str | None]:
@@ -144,24 +139,56 @@ class RunDirectory:
             yield left
 
     def items(self) -> tuple[WorkItem, ...]:
-        """Return the plan."""
-        return tuple(from_json(WorkItem, value) for value in read_lines(self.path / "plan.jsonl").values)
+        """Return the plan.
+
+        Raises:
+            RunDirectoryError: a line is no work item.
+        """
+        path = self.path / "plan.jsonl"
+        return tuple(_values(WorkItem, path, read_lines(path).values))
 
     def records(self) -> RecordsRead:
         """Return every recorded attempt, in the order they ended.
 
         Raises:
-            RunDirectoryError: a record is of a newer schema.
+            RunDirectoryError: a record is of a newer schema, or a line is no record; names the line.
         """
-        read = read_lines(self.path / "episodes.jsonl")
+        path = self.path / "episodes.jsonl"
+        read = read_lines(path)
         for value in read.values:
-            if value.get("schema", 0) > RECORD_SCHEMA:
-                raise RunDirectoryError(
-                    f"{self.path} has records of schema {value['schema']}, this vlassess reads up to {RECORD_SCHEMA}: "
-                    "upgrade it"
-                )
-        return RecordsRead([from_json(EpisodeRecord, value) for value in read.values], read.torn_bytes)
+            _refuse_newer(path, value, "schema", RECORD_SCHEMA)
+        return RecordsRead(_values(EpisodeRecord, path, read.values), read.torn_bytes)
 
     def log(self) -> RecordLog:
         """Open ``episodes.jsonl`` for appending; a torn last line is cut off first."""
         return RecordLog(self.path / "episodes.jsonl")
+
+
+def _manifest_in(file: Path) -> RunManifest:
+    text = file.read_bytes()
+    try:
+        # Asked first: what a newer schema has added would only be called an unknown field.
+        _refuse_newer(file, json.loads(text), "schema_version", MANIFEST_SCHEMA)
+        return RunManifest.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise RunDirectoryError(f"{file} is not a run's manifest: {place}: {first['msg']}") from error
+    except ValueError as error:
+        raise RunDirectoryError(f"{file} is not JSON ({error}); restore the file") from error
+
+
+def _refuse_newer(file: Path, value: Any, key: str, newest: int) -> None:
+    version = value.get(key) if isinstance(value, dict) else None
+    if isinstance(version, int) and version > newest:
+        raise RunDirectoryError(f"{file} has schema {version}; this vlassess reads up to {newest}: upgrade it")
+
+
+def _values(cls: type[T], file: Path, values: Sequence[Any]) -> list[T]:
+    built = []
+    for number, value in enumerate(values, 1):
+        try:
+            built.append(from_json(cls, value))
+        except ContractError as error:
+            raise RunDirectoryError(f"{file}, line {number}: {error}; restore the file or remove that line") from error
+    return built

@@ -119,13 +119,16 @@ class ActionChunk:
             InvalidActionError: not finite, not float, or of another shape.
         """
         if isinstance(answer, ActionChunk):
+            check_actions(answer.actions)
             return answer
         given: Dict[str, Any] = dict(answer) if isinstance(answer, Mapping) else {"actions": answer}
         if "actions" not in given:
             raise InvalidActionError(f"the answer has no 'actions', only {sorted(given)}")
-        raw = given.pop("actions")
-        actions = np.asarray(raw)
-        if actions.dtype.kind in "iu" or not isinstance(raw, np.ndarray):
+        try:
+            actions = np.asarray(given.pop("actions"))
+        except (TypeError, ValueError) as error:
+            raise InvalidActionError(f"the actions are no array of numbers: {error}") from None
+        if actions.dtype.kind in "iu":
             actions = actions.astype(np.float64)
         return cls(check_actions(np.atleast_2d(actions)), given)
 
@@ -136,6 +139,8 @@ def check_actions(actions: np.ndarray, size: Optional[int] = None) -> np.ndarray
     Raises:
         InvalidActionError: wrong dtype, shape or size, or a value that is not finite; names the place.
     """
+    if not isinstance(actions, np.ndarray):
+        raise InvalidActionError(f"actions are a {type(actions).__name__}; they must be a numpy array")
     if actions.dtype not in (np.float32, np.float64):
         raise InvalidActionError(f"actions have dtype {actions.dtype}; they must be float32 or float64")
     if actions.ndim != 2 or 0 in actions.shape:

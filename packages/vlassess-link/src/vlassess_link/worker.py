@@ -205,6 +205,8 @@ def read_messages(lines: TextIO, inbox: queue.Queue[Dict[str, Any]], watchdog: W
             watchdog.lease_seconds = message.get("lease")
         if message["type"] != "heartbeat":
             inbox.put(message)
+        if message["type"] == "stop":  # the end of stdin that follows must not cut the closing short
+            return
     os._exit(0)
 
 

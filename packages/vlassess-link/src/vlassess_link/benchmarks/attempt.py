@@ -32,6 +32,8 @@ from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
 BENCHMARK_PHASES = ("load", "reset", "step", "render")
 POLICY_PHASES = ("inference",)
+PHASES = (*BENCHMARK_PHASES, *POLICY_PHASES)
+"""What an attempt's seconds are told by; the rest of its total is the harness's own."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,12 @@ class Job:
 class Monitor:
     """What is going on now and how long each phase took; another thread may read `now` at any time.
 
+    A phase lasts until the next call begins, so that what is wrong with a call's answer is charged to it.
+
     Attributes:
         now: (running phase, when it began in seconds of ``clock``): one value, so that a reader never sees
-            the phase of one moment with the time of another. The phase is "idle" between episodes.
+            the phase of one moment with the time of another. The phase is "idle" between episodes, and "other"
+            while the harness is busy with itself.
         seconds: Seconds by phase of the running attempt.
     """
 
@@ -121,7 +126,6 @@ class WatchedBenchmark(Benchmark):
             if not np.isfinite(value).all():
                 raise BenchmarkFault(f"initial state {name!r} is not finite after reset()")
         self.initial_state = state
-        self._monitor.enter("other")
         return raw
 
     def step(self, action: np.ndarray) -> StepResult:
@@ -137,15 +141,11 @@ class WatchedBenchmark(Benchmark):
     def make_obs(self, raw: RawObservation) -> Observation:
         """Render."""
         self._monitor.enter("render")
-        obs = self._inner.make_obs(raw)
-        self._monitor.enter("other")
-        return obs
+        return self._inner.make_obs(raw)
 
     def get_step_result(self, result: StepResult) -> StepOutcome:
         """Score; counted with the step it belongs to."""
-        outcome = self._inner.get_step_result(result)
-        self._monitor.enter("other")
-        return outcome
+        return self._inner.get_step_result(result)
 
 
 class WatchedPolicy(Policy):
@@ -174,11 +174,11 @@ class WatchedPolicy(Policy):
         """Begin an episode."""
         self._monitor.enter("inference")
         self._inner.reset(start, policy_seed)
-        self._monitor.enter("other")
 
     def predict(self, obs: Observation) -> ActionChunk:
         """Check and digest what is delivered, then ask the policy."""
         check_observation(obs, self._benchmark, self.spec)
+        self._monitor.enter("other")
         for name in sorted(obs.images):
             self._images.update(name, obs.images[name])
         self._inputs.update_text("instruction", obs.instruction)
@@ -188,9 +188,7 @@ class WatchedPolicy(Policy):
             self._inputs.update(name, obs.extras[name])
         self.observations += 1
         self._monitor.enter("inference")
-        chunk = ActionChunk.of(self._inner.predict(obs))
-        self._monitor.enter("other")
-        return chunk
+        return ActionChunk.of(self._inner.predict(obs))
 
 
 def check_observation(obs: Observation, benchmark: BenchmarkSpec, policy: PolicySpec) -> None:
@@ -237,7 +235,7 @@ class Attempt:
 
     def run(self) -> EpisodeRecord:
         """Run the episode; what either side raises becomes the record's error."""
-        before = self._monitor.enter("other")
+        before = self._monitor.enter("reset")
         try:
             self._raw_benchmark.view = view_for(self._benchmark.spec, self._policy.spec)
             outcome = run_episode(self._job.episode, self._benchmark, self._policy, self._horizon)
@@ -250,7 +248,7 @@ class Attempt:
     def record(self, **ending: Any) -> EpisodeRecord:
         """Return the record of the attempt so far with its ``outcome`` or ``error``."""
         watched, episode = self._benchmark, self._job.episode
-        seconds = {name: round(value, 6) for name, value in self._monitor.seconds.items() if name != "idle"}
+        seconds = {name: round(value, 6) for name, value in self._monitor.seconds.items() if name in PHASES}
         seconds["total"] = round(self._monitor.clock() - self._begin, 6)
         return dataclasses.replace(
             unstarted_record(self._job, **ending),
