@@ -33,6 +33,12 @@ def commands() -> list[str]:
     return [line[2:] for body in bodies for line in body.splitlines() if line.startswith("$ ")]
 
 
+def shown_successes() -> list[int]:
+    """Return the successes that the tutorial shows, over all tasks of each policy."""
+    (shown,) = (block["body"] for block in blocks(TUTORIAL) if block["language"] == "text")
+    return [int(count) for count in re.findall(r"overall \(pooled\) +(\d+)/50", shown)]
+
+
 @pytest.mark.parametrize("name", sorted(MAX_LINES))
 def test_an_integration_is_short(name: str) -> None:
     assert len(files()[name].splitlines()) < MAX_LINES[name]
@@ -53,11 +59,11 @@ def test_the_tutorial_runs_as_written(tmp_path: Path) -> None:
     assert len(records) == 100
     assert all(record["error"] is None for record in records)
     assert (run / "report.html").stat().st_size > 0
-    reached = {
-        label: sum(record["outcome"]["success"] for record in records if record["policy"] == label)
+    reached = [
+        sum(record["outcome"]["success"] for record in records if record["policy"] == label)
         for label in ("fast", "slow")
-    }
-    assert reached["fast"] > reached["slow"] > 0, "the tutorial speaks of these two policies as of different ones"
+    ]
+    assert reached == shown_successes()
 
 
 @pytest.mark.parametrize("page", ["docs/tutorial.md", "docs/reference/config.md", "docs/how-to/policies.md"])
