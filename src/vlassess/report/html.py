@@ -24,7 +24,7 @@ from vlassess.schema.manifest import RunManifest
 from vlassess.schema.summary import PolicySummary, Summary
 from vlassess_link.data import EpisodeRecord
 
-INSTRUCTION = 200
+INSTRUCTION = 120
 """Characters of an instruction in the table."""
 LONGEST = 20_000
 """Characters of any one value on the page."""

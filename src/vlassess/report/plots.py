@@ -20,12 +20,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from vlassess.report.exports import cell_name
-from vlassess.report.text import one_line
+from vlassess.report.text import label, one_line
 from vlassess.schema.summary import GroupSummary, PolicySummary, Summary
 from vlassess_link.data import EpisodeRecord
 
 ROWS = 120
 """Most tasks that the plot of rates names; beyond, it shows suites."""
+NAME = 56
+"""Characters of a row's name."""
 SERIES = 6
 """Colours before they repeat."""
 INK, MUTED, GRID = "#010101", "#010102", "#010103"
@@ -68,7 +70,7 @@ def rates_plot(summary: Summary) -> Markup:
     """Return success rates with their exact intervals: one row a task (or suite), then overall and cells."""
     policies = summary.policies
     rows = _rows(policies[0])
-    names = [_row_name(row, policies[0].basis) for row in rows]
+    names = [_row_name(row, policies[0]) for row in rows]
     offsets = [0.6 * ((i + 0.5) / len(policies) - 0.5) for i in range(len(policies))]
     with _page_style():
         height = 0.9 + len(rows) * max(0.3, 0.16 * len(policies))
@@ -103,12 +105,13 @@ def _rows(policy: PolicySummary) -> tuple[GroupSummary, ...]:
     return (*(policy.tasks if len(policy.tasks) <= ROWS else policy.suites), policy.overall, *policy.cells)
 
 
-def _row_name(group: GroupSummary, basis: str) -> str:
+def _row_name(group: GroupSummary, policy: PolicySummary) -> str:
     if group.level == "overall":
-        return "overall" if basis == "all" else "overall (control)"
+        return "overall" if policy.basis == "all" else "overall (control)"
     if group.level == "cell":
-        return one_line(cell_name(group), 48)
-    return one_line(group.suite or "" if group.task is None else f"{group.suite}/{group.task}", 48)
+        return label(cell_name(group), NAME)
+    parts = [group.suite if len(policy.suites) > 1 or group.task is None else None, group.task]
+    return label("/".join(part for part in parts if part is not None), NAME)
 
 
 def _draw_rates(axes: Axes, rows: Sequence[GroupSummary], offset: float, shade: str) -> None:
@@ -126,7 +129,7 @@ def _edges(low: int, high: int, bins: int) -> list[float]:
 
 
 def _distribution(
-    summary: Summary, records: Sequence[EpisodeRecord], edges: Sequence[float], label: str, value: Values
+    summary: Summary, records: Sequence[EpisodeRecord], edges: Sequence[float], quantity: str, value: Values
 ) -> Markup:
     policies = summary.policies
     with _page_style():
@@ -144,8 +147,8 @@ def _distribution(
             axes.yaxis.get_major_locator().set_params(integer=True, nbins=4)
             axes.set_ylabel("episodes")
             axes.grid(axis="y")
-        grid[-1][0].set_xlabel(label)
-        return _svg(figure, f"Distribution of {label}")
+        grid[-1][0].set_xlabel(quantity)
+        return _svg(figure, f"Distribution of {quantity}")
 
 
 @contextmanager

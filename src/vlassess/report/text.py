@@ -32,6 +32,12 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def label(text: str, limit: int) -> str:
+    """Return `printable` text on one line, at most ``limit`` characters, its middle left out: ends tell names apart."""
+    whole = one_line(text, 10 * limit)
+    return whole if len(whole) <= limit else f"{whole[: limit - limit // 2 - 1]}…{whole[-(limit // 2) :]}"
+
+
 def shortened_middle(text: str, limit: int) -> str:
     """Return ``text``, or its beginning and its end, where a traceback says most, around what was left out."""
     if len(text) <= limit:

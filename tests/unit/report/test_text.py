@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vlassess.report.text import duration, number, one_line, percent, printable, shortened_middle
+from vlassess.report.text import duration, label, number, one_line, percent, printable, shortened_middle
 
 
 @given(st.text(st.characters()))
@@ -37,6 +37,12 @@ def test_one_line_is_one_and_short(text: str, limit: int) -> None:
 )
 def test_printable(text: str, expected: str) -> None:
     assert printable(text) == expected
+
+
+def test_a_label_keeps_both_ends() -> None:
+    assert label("put the red block into the bowl", 11) == "put t… bowl"
+    assert label("short\nname", 11) == "short name"
+    assert len(label("x" * 99, 12)) == 12
 
 
 def test_the_middle_is_left_out() -> None:
