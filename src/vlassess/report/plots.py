@@ -115,11 +115,15 @@ def _row_name(group: GroupSummary, policy: PolicySummary) -> str:
 
 
 def _draw_rates(axes: Axes, rows: Sequence[GroupSummary], offset: float, shade: str) -> None:
-    for row, group in enumerate(rows):
-        value, interval = group.rate.value, group.rate.clopper_pearson
-        if value is not None and interval is not None:
-            axes.hlines(row + offset, 100 * interval.low, 100 * interval.high, color=shade, linewidth=2.2, alpha=0.6)
-            axes.plot([100 * value], [row + offset], marker="o", markersize=5.5, color=shade, linestyle="none")
+    found = [
+        (row + offset, 100 * interval.low, 100 * interval.high, 100 * value)
+        for row, group in enumerate(rows)
+        if (value := group.rate.value) is not None and (interval := group.rate.clopper_pearson) is not None
+    ]
+    if found:
+        at, low, high, point = zip(*found, strict=True)
+        axes.hlines(at, low, high, color=shade, linewidth=2.2, alpha=0.6)
+        axes.plot(point, at, marker="o", markersize=5.5, color=shade, linestyle="none")
 
 
 def _edges(low: int, high: int, bins: int) -> list[float]:
