@@ -39,7 +39,7 @@ from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
 from vlassess.schema.summary import Summary
-from vlassess.verdict import exit_code
+from vlassess.verdict import INCOMPLETE, exit_code
 from vlassess_link.benchmarks.base import view_for
 from vlassess_link.errors import ContractError, PluginError, VlassessError
 from vlassess_link.jsonable import to_json
@@ -296,10 +296,14 @@ def execute(job: Job, stage: Stage, listener: Listener, stop: StopSwitch) -> End
 
 def conclude(run: RunDirectory, config: RunConfig, ending: Ending) -> RunResult:
     """Write the report and say what the run came to."""
-    summary = summarise_run(run)
+    records = run.records().records
+    summary = summarise(run.items(), records, run.manifest)
     code, reasons = exit_code(summary, config.gates, ending.interrupted, ending.reason)
+    first = next((record.error for record in records if record.error is not None), None)
+    if code == INCOMPLETE and first is not None:
+        reasons = (*reasons, f"the first error was the {first.origin}'s, in {first.phase}: {first.message}")
     try:
-        write_report(run.path / "report.html", run.manifest, summary, run.records().records)
+        write_report(run.path / "report.html", run.manifest, summary, records)
     except OSError as error:
         reasons = (*reasons, f"report.html was not written: {error}; free space and run `vlassess report {run.path}`")
     complete = summary.counts.complete

@@ -220,7 +220,10 @@ class Coordinator:
             self._handout.put_back(item)
         elif verdict is Verdict.AGAIN_ALONE:
             self._alone.append(item)
-        if record.error is not None and record.error.kind == "PolicyUnavailable":
+        kind = record.error.kind if record.error is not None else None
+        if kind == "InferenceTimeout" and item.policy in self._policies.servers.labels:
+            self._policies.servers.kill(item.policy)  # its one inference thread hangs: nobody else would be answered
+        if kind == "PolicyUnavailable" and record.error is not None:
             self._count_fruitless(
                 f"unavailable {item.policy}",
                 f"policy {item.policy!r} does not answer any more: {record.error.message}; start it and resume",

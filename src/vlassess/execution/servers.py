@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from vlassess.execution.process import Event, Gone, LineProcess, Said
 from vlassess_link.errors import VlassessError
@@ -22,15 +23,15 @@ class ServerStartError(VlassessError):
 
 @dataclass(frozen=True)
 class ServerLaunch:
-    """What starts one policy server: its command line and whole environment."""
+    """What starts one policy server: its command line (but for ``--port``) and whole environment."""
 
     command: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
 def server_launch(target: str, params: Mapping[str, Any]) -> ServerLaunch:
-    """Return the launch of a policy server in this interpreter, on a free loopback port."""
-    options = ["--host", "127.0.0.1", "--port", "0", "--params-json", json.dumps(dict(params)), "--exit-with-parent"]
+    """Return the launch of a policy server in this interpreter, on loopback."""
+    options = ["--host", "127.0.0.1", "--params-json", json.dumps(dict(params)), "--exit-with-parent"]
     env = {"PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **os.environ}
     return ServerLaunch((sys.executable, "-m", "vlassess_link.policies.server", target, *options), env)
 
@@ -40,11 +41,14 @@ class _Server:
     launch: ServerLaunch
     process: LineProcess | None = None
     url: str | None = None
+    port: int = 0
     deadline: float = 0.0
 
 
 class PolicyServers:
-    """One server per policy label.
+    """One server per policy label, each on a free port that it keeps when it is started again.
+
+    So a worker that is told of a server which has just died finds its successor at the same address.
 
     Args:
         launches: Label -> launch.
@@ -86,7 +90,9 @@ class PolicyServers:
             server = self._servers[label]
             if isinstance(event, Said) and event.message.get("ready"):
                 server.url = str(event.message["url"])
+                server.port = urlsplit(server.url).port or 0
             elif isinstance(event, Gone):
+                server.port = server.port if server.url is not None else 0
                 server.url = None
                 ended.append(label)
         now = time.monotonic()
@@ -107,6 +113,12 @@ class PolicyServers:
     def restart(self, label: str) -> None:
         """Start a server that ended; `url` tells when it is ready."""
         self._start(label)
+
+    def kill(self, label: str) -> None:
+        """End a server that hangs; `poll` reports it."""
+        process = self._servers[label].process
+        if process is not None:
+            process.kill()
 
     def log(self, label: str) -> Path:
         """Return the file that the server's stderr goes to."""
@@ -131,7 +143,8 @@ class PolicyServers:
         server = self._servers[label]
         server.url = None
         server.deadline = time.monotonic() + self._patience
-        server.process = LineProcess(server.launch.command, server.launch.env, self._events, self.log(label))
+        command = (*server.launch.command, "--port", str(server.port))
+        server.process = LineProcess(command, server.launch.env, self._events, self.log(label))
 
     def _label_of(self, process: LineProcess) -> str | None:
         return next((label for label, server in self._servers.items() if server.process is process), None)

@@ -225,7 +225,7 @@ def _open_socket(url: str, address: Tuple[str, int], seconds: float, send_deadli
             **_NO_KEEPALIVE,
         ).__enter__()
         return websocket
-    except (TimeoutError, OSError, EOFError) as error:
+    except (TimeoutError, OSError, EOFError, ConnectionClosed) as error:
         raise _NotYet(f"{address[0]}:{address[1]} accepted but gave no websocket: {error}") from None
     except InvalidStatus as error:
         status = error.response.status_code
