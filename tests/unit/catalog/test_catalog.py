@@ -169,7 +169,7 @@ def test_unknown_names_lead_to_the_nearest(root: Path) -> None:
         ("", ["target is missing", "adapter.py:MyBenchmark"]),
         ('target = "adapter.py:Toy"\ntargt = 1', ["targt is not a known key", "did you mean 'target'?"]),
         ("target = 3", ["target is 3", "a text"]),
-        ('target = "adapter.py"', ["FILE.py:CLASS"]),
+        ('target = "adapter"', ["FILE.py:CLASS"]),
         ('target = "gone.py:Toy"', ["there is no file"]),
         ('target = "adapter.py:Toy"\n[env]\nA = 1', ["env is {'A': 1}", "a table of texts"]),
         ('target = "adapter.py:Toy"\nrequirements = "a"', ["requirements is 'a'", "a list of texts"]),
@@ -211,5 +211,9 @@ def test_a_script_that_defines_no_policy(root: Path, text: str, words: list[str]
 
 def test_what_is_bundled_is_whole() -> None:
     catalog = Catalog.discover(points=())
-    for entry in catalog.benchmarks.values():
+    assert "tabletop-v1" in catalog.benchmarks
+    assert {"random", "do-nothing"} <= set(catalog.policies)
+    for name, entry in catalog.benchmarks.items():
         assert entry.source == "bundled"
+        assert entry.spec is not None
+        assert entry.spec.name == name

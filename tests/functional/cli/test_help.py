@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+import vlassess
+from tests.functional.cli.conftest import Invoke
+
+COMMANDS = ("run", "plan", "serve", "report", "list")
+HEAVY = ("numpy", "scipy", "matplotlib", "pydantic", "yaml", "vlassess_link", "websockets", "jinja2")
+
+
+@pytest.mark.parametrize("arguments", [("--help",), *((command, "--help") for command in COMMANDS), ("run", "-h")])
+def test_help_has_examples(invoke: Invoke, arguments: tuple[str, ...]) -> None:
+    said = invoke(*arguments)
+    assert said.code == 0
+    assert "Examples" in said.out
+    assert "vlassess " + (arguments[0] if arguments[0] in COMMANDS else "run") in said.out
+
+
+def test_help_names_every_command(invoke: Invoke) -> None:
+    said = invoke("--help")
+    assert all(f" {command} " in said.out for command in COMMANDS)
+
+
+def test_version(invoke: Invoke) -> None:
+    assert invoke("--version").out == f"vlassess {vlassess.__version__}\n"
+
+
+def test_nothing_asked_shows_the_help(invoke: Invoke) -> None:
+    assert "Usage" in invoke().out + invoke().err
+
+
+def test_help_imports_nothing_heavy_and_is_fast() -> None:
+    code = (
+        "import sys, vlassess.cli\n"
+        "try: vlassess.cli.main(['--help'])\n"
+        "except SystemExit: print('LOADED', *(name for name in sys.modules if '.' not in name))"
+    )
+    command = [sys.executable, "-c", code]
+    seconds = []
+    for _ in range(5):
+        before = cpu_seconds_of_children()
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        seconds.append(cpu_seconds_of_children() - before)
+    loaded = done.stdout.rpartition("LOADED")[2].split()
+    assert not set(HEAVY) & set(loaded)
+    assert min(seconds) < 0.4
+
+
+def cpu_seconds_of_children() -> float:
+    """Processor time, since a busy machine makes wall time say nothing."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "vlassess", "--version"], check=True, capture_output=True, text=True)
+    assert done.stdout == f"vlassess {vlassess.__version__}\n"
+
+
+def test_completion_is_offered() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "vlassess"],
+        env={"_VLASSESS_COMPLETE": "complete_bash", "COMP_WORDS": "vlassess ", "COMP_CWORD": "1"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == list(COMMANDS)
