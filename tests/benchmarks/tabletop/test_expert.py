@@ -123,3 +123,28 @@ def test_the_expert_says_what_it_needs(expert: Callable[[int], Any]) -> None:
         expert(1).predict(Observation({}, ""))
     with pytest.raises(ContractError, match="was bound to object"):
         expert(1).bind(object())
+
+
+def test_friction_holds_a_grasped_block(
+    tabletop: Tabletop, expert: Callable[[int], Any], make_episode: Callable[..., Episode]
+) -> None:
+    policy = expert(1)
+    tabletop.view = View({})
+    policy.bind(tabletop)
+    raw = tabletop.reset(make_episode())
+    policy.reset(EpisodeStart("e", "pick", "red_block", ""), 0)
+    for _ in range(60):
+        result = tabletop.step(policy.predict(Observation({}, raw.instruction)).actions[0])
+
+    def slipped() -> float:
+        return float(np.linalg.norm(result.native.target - result.native.gripper))
+
+    grasped = slipped()
+    for _ in range(200):
+        result = tabletop.step(np.zeros(7))
+    assert abs(slipped() - grasped) < 0.002
+    for k in range(60):
+        swing = 0.5 if k // 4 % 2 else -0.5
+        result = tabletop.step(np.array((0.0, swing, 0.0, 0.0, 0.0, swing, 0.0)))
+    assert result.native.pads == 2
+    assert abs(slipped() - grasped) < 0.01

@@ -84,7 +84,7 @@ def tabletop_spec() -> BenchmarkSpec:
         cameras=tuple(CameraSpec(camera.name, SIZES) for camera in SCENE.cameras),
         state=state_layout(),
         control_rate_hz=20.0,
-        settling_steps=20,
+        settling_steps=25,
         hold_action=(0.0,) * 7,
         licence="Apache-2.0",
     )

@@ -15,10 +15,10 @@ from .layout import Spot
 from .mjcf import scene_mjcf
 from .scene import Arm, Scene
 
-SUBSTEPS = 20
+SUBSTEPS = 25
 """Simulator steps in one control step."""
 
-SETTLING_STEPS = 20
+SETTLING_STEPS = 25
 """Simulator steps that `Simulation.start` runs, so that every contact carries its load."""
 
 _BROKEN = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
