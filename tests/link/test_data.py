@@ -59,7 +59,8 @@ def test_a_chunk_keeps_dtype_and_values_as_given(actions: np.ndarray) -> None:
 )
 def test_lists_and_whole_numbers_become_float64(answer: Any, shape: tuple[int, int]) -> None:
     actions = ActionChunk.of(answer).actions
-    assert (actions.shape, actions.dtype) == (shape, np.float64)
+    assert actions.shape == shape
+    assert actions.dtype == np.float64
 
 
 def test_what_comes_beside_the_actions_is_kept_as_extras() -> None:

@@ -75,7 +75,7 @@ ERRORS = st.builds(
 @st.composite
 def records(draw: st.DrawFn) -> EpisodeRecord:
     ending = draw(st.fixed_dictionaries({"outcome": OUTCOMES}) | st.fixed_dictionaries({"error": ERRORS}))
-    whole = st.builds(
+    whole: st.SearchStrategy[EpisodeRecord] = st.builds(
         dataclasses.replace,
         st.just(unstarted_record(job_of(draw(EPISODES)), **ending)),
         steps=st.integers(0, 500),
