@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
 from rich.text import Text
 
 from vlassess.report.text import duration, number, one_line
@@ -64,10 +66,14 @@ class Tally:
 
     def line(self) -> str:
         """Return everything on one line."""
+        return ", ".join(part for part in (self.state(), self.successes()) if part)
+
+    def state(self) -> str:
+        """Return how far it is: finished of all, errors, speed, how many are to go, and for how long."""
         minutes = (self._clock() - self._began) / 60
         here = self.finished - self._before
         left = self.total - self.finished
-        parts = [f"{self.finished}/{self.total} episodes", *self._successes()]
+        parts = [f"{self.finished}/{self.total} episodes"]
         if self._errors:
             parts.append(f"errors {sum(self._errors.values())}")
         if here and minutes > 0:
@@ -75,12 +81,13 @@ class Tally:
         if left:
             parts.append(f"{left} to go")
         if here and left and minutes > 0:
-            parts.append(f"about {duration(60 * minutes * left / here)} left")
+            parts.append(f"about {duration(round(60 * minutes * left / here))} left")
         return ", ".join(parts)
 
-    def _successes(self) -> list[str]:
+    def successes(self) -> str:
+        """Return each policy's successes of those that finished since this began, empty before the first."""
         so_far = ", ".join(f"{label} {self._success[label]}/{n}" for label, n in self._done.items())
-        return [f"success so far {so_far}"] if so_far else []
+        return f"success so far {so_far}" if so_far else ""
 
 
 class LineListener:
@@ -133,38 +140,29 @@ class LineListener:
 
 
 class BarListener:
-    """Shows a bar that is drawn anew, with errors and notes above it.
+    """Shows two lines that are drawn anew, a bar and the successes, with errors and notes above them.
 
     Args:
         console: A terminal.
     """
 
     def __init__(self, console: Console) -> None:
-        self._tally = Tally(0, 0)
-        self._bar = Progress(
-            TextColumn("{task.fields[workers]}", markup=False),
-            BarColumn(bar_width=20),
-            TextColumn("{task.description}", markup=False),
-            console=console,
-        )
-        self._task: TaskID | None = None
+        self._tally: Tally | None = None
+        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=4)
 
     def __enter__(self) -> BarListener:
-        self._bar.start()
+        self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._show()
-        self._bar.stop()
+        self._live.stop()
 
     def planned(self, run_dir: Path, total: int, finished_before: int) -> None:
         """Begin."""
         self._tally = Tally(total, finished_before)
         self._above(beginning(run_dir, total, finished_before))
-        self._task = self._bar.add_task("", total=total, completed=finished_before, workers="starting")
-        self._show()
 
     def note(self, text: str) -> None:
         """Print it above the bar."""
@@ -172,24 +170,26 @@ class BarListener:
 
     def record(self, record: EpisodeRecord) -> None:
         """Count it and print its error above the bar."""
-        error = self._tally.add(record)
+        error = self._tally.add(record) if self._tally is not None else None
         if error is not None:
             self._above(error)
-        self._show()
 
     def workers(self, alive: int) -> None:
         """Show it."""
-        self._tally.alive = alive
-        self._show()
+        if self._tally is not None:
+            self._tally.alive = alive
 
-    def _show(self) -> None:
-        if self._task is None:
-            return
+    def _render(self) -> RenderableType:
+        if self._tally is None:
+            return Text("starting")
+        bar = ProgressBar(total=self._tally.total, completed=self._tally.finished, width=16)
         workers = f"{self._tally.alive} worker{'s' * (self._tally.alive != 1)}"
-        self._bar.update(self._task, completed=self._tally.finished, description=self._tally.line(), workers=workers)
+        line = Table.grid(padding=(0, 1))
+        line.add_row(bar, Text(self._tally.state()))
+        return Group(line, Text(", ".join(part for part in (workers, self._tally.successes()) if part)))
 
     def _above(self, text: str) -> None:
-        self._bar.console.print(Text(text))
+        self._live.console.print(Text(text))
 
 
 class QuietListener(SilentListener):

@@ -37,7 +37,7 @@ def test_a_tally_never_gives_a_rate_without_the_number_still_to_go() -> None:
     for success in (True, True, False):
         tally.add(record("a", success))
     tally.add(record("b", None))
-    assert tally.line() == ("6/10 episodes, success so far a 2/3, b 0/1, errors 1, 4/min, 4 to go, about 60 s left")
+    assert tally.line() == ("6/10 episodes, errors 1, 4/min, 4 to go, about 60 s left, success so far a 2/3, b 0/1")
 
 
 def test_a_finished_tally_says_nothing_of_what_is_left() -> None:
@@ -45,7 +45,7 @@ def test_a_finished_tally_says_nothing_of_what_is_left() -> None:
     tally = Tally(1, 0, clock)
     clock.sleep(6)
     tally.add(record())
-    assert tally.line() == "1/1 episodes, success so far p 1/1, 10/min"
+    assert tally.line() == "1/1 episodes, 10/min, success so far p 1/1"
 
 
 @pytest.mark.parametrize(("origin", "finished"), [("policy", 1), ("benchmark", 0), ("infrastructure", 0)])
@@ -79,7 +79,7 @@ def test_lines_are_seldom_and_errors_are_at_once() -> None:
     assert lines[0] == "runs/x: 100 episodes"
     assert lines[-3].startswith("policy error in inference")
     assert lines[-2] == "a worker was replaced"
-    assert lines[-1].startswith("100/100 episodes, success so far p 99/100")
+    assert lines[-1].startswith("100/100 episodes, errors 1")
     assert len(lines) == 1 + 9 + 3
 
 
