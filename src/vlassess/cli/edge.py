@@ -57,5 +57,6 @@ def exit_code(error: Exception) -> int:
 
 
 def print_error(text: str) -> None:
-    """Print on stderr, with ``error:`` in front."""
-    sys.stderr.write(f"error: {text}\n")
+    """Print on stderr, with ``error:`` in front; what would act on a terminal is written out, as an escape."""
+    shown = "".join(one if one.isprintable() or one in "\n\t" else repr(one)[1:-1] for one in text)
+    sys.stderr.write(f"error: {shown}\n")

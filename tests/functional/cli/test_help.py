@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -65,7 +66,7 @@ def test_the_package_runs_as_a_module() -> None:
 def test_completion_is_offered() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "vlassess"],
-        env={"_VLASSESS_COMPLETE": "complete_bash", "COMP_WORDS": "vlassess ", "COMP_CWORD": "1"},
+        env={**os.environ, "_VLASSESS_COMPLETE": "complete_bash", "COMP_WORDS": "vlassess ", "COMP_CWORD": "1"},
         check=False,
         capture_output=True,
         text=True,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.functional.cli.conftest import FAKES, Invoke
+from vlassess.cli.edge import print_error
 
 
 def runs(tmp_path: Path) -> list[Path]:
@@ -156,6 +157,11 @@ def test_ctrl_c_leaves_a_run_that_can_be_resumed(invoke: Invoke, tmp_path: Path)
     assert f"vlassess run --resume {folder}" in err
     assert "Traceback" not in err
     assert "to go" in out
+
+
+def test_what_would_act_on_a_terminal_is_written_out(capsys: pytest.CaptureFixture[str]) -> None:
+    print_error("it said \x1b[2J,\n  - and \udc80")
+    assert capsys.readouterr().err == "error: it said \\x1b[2J,\n  - and \\udc80\n"
 
 
 def test_a_bug_is_called_a_bug_and_keeps_its_traceback() -> None:

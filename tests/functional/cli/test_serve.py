@@ -43,6 +43,19 @@ def test_a_policy_that_does_not_take_its_parameters(parameter: str) -> None:
     assert "FakePolicy" in err
 
 
+def test_a_policy_whose_loading_fails(tmp_path: Path) -> None:
+    (tmp_path / "heavy.py").write_text(
+        "from vlassess_link import PredictModelServer\n"
+        "class Heavy(PredictModelServer):\n"
+        "    def load(self):\n"
+        "        raise OSError('no weights here')\n"
+    )
+    server = serve(str(tmp_path / "heavy.py"), "--port", "0")
+    _, err = server.communicate(timeout=20)
+    assert server.returncode == 3
+    assert "no weights here" in err
+
+
 def test_a_port_in_use() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
