@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
+from vlassess.config import load_config
 from vlassess.schema.config import RunConfig
 
 ROOT = Path(__file__).parents[2]
@@ -66,9 +66,25 @@ def test_the_tutorial_runs_as_written(tmp_path: Path) -> None:
     assert reached == shown_successes()
 
 
+def configs(page: str, folder: Path) -> list[RunConfig]:
+    """Return the configs of a page, loaded as the program loads them, beside the tutorial's files."""
+    for name, body in files().items():
+        (folder / name).write_text(body, encoding="utf-8")
+    loaded = []
+    for block in blocks(ROOT / page):
+        if block["language"] == "yaml":
+            benchmark = "" if "benchmark:" in block["body"] else "benchmark: tabletop-v1\n"
+            (folder / "shown.yaml").write_text(benchmark + block["body"], encoding="utf-8")
+            loaded.append(load_config(str(folder / "shown.yaml")))
+    return loaded
+
+
 @pytest.mark.parametrize("page", ["docs/tutorial.md", "docs/reference/config.md", "docs/how-to/policies.md"])
-def test_yaml_on_a_page_is_a_config_or_part_of_one(page: str) -> None:
-    found = [yaml.safe_load(block["body"]) for block in blocks(ROOT / page) if block["language"] == "yaml"]
-    assert found
-    for given in found:
-        RunConfig.model_validate({"benchmark": {"name": "tabletop-v1"}, **given})
+def test_yaml_on_a_page_is_a_config_or_part_of_one(page: str, tmp_path: Path) -> None:
+    assert configs(page, tmp_path)
+
+
+def test_the_short_forms_mean_what_the_long_forms_say(tmp_path: Path) -> None:
+    long, short = configs("docs/reference/config.md", tmp_path)
+    assert list(long.policies.values()) == list(short.policies.values())
+    assert long.model_copy(update={"policies": {}}) == short.model_copy(update={"policies": {}})
