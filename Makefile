@@ -58,7 +58,7 @@ format: $(VENV)/.check ## Mend what can be mended of style and format
 	$(BIN)/ruff format .
 
 .PHONY: bench
-bench: $(VENV)/.run ## Measure our own speed: make bench NAME=execution
+bench: ## Measure our own speed: make bench NAME=execution
 	@if [[ " $(BENCHES) " != *" $(NAME) "* || -z "$(NAME)" ]]; then \
 	    echo "No benchmark is called '$(NAME)': use make bench NAME=, with one of: $(BENCHES)." >&2; exit 2; fi
 	@if [[ ! -f benchmarks_perf/$(NAME).py ]]; then \
