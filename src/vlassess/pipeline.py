@@ -172,7 +172,7 @@ def benchmark_spec(sides: Sides, config: RunConfig) -> BenchmarkSpec:
     if sides.entry.spec is not None:
         return sides.entry.spec
     with temporary_logs(config) as logs:
-        return probe(sides.launch, {}, config.execution.deadlines.load, logs / "probe.log").benchmark
+        return probe(sides.launch, {}, config.execution.deadlines.model_dump(), logs / "probe.log").benchmark
 
 
 @contextmanager
@@ -188,7 +188,7 @@ def staged(sides: Sides, config: RunConfig, labels: Sequence[str], logs: Path | 
         servers.start()
         sources = {label: worker_source(source) for label, source in policies.items() if not source.serve}
         asked = {**sources, **{label: {"url": servers.url(label)} for label in launches}}
-        found = probe(sides.launch, asked, config.execution.deadlines.load, folder / "probe.log")
+        found = probe(sides.launch, asked, config.execution.deadlines.model_dump(), folder / "probe.log")
         check_fit(found.benchmark, found.policies, asked, sides.entry)
         horizons = {label: source.horizon for label, source in policies.items()}
         yield Stage(found.benchmark, found.policies, PolicySide(sources, horizons, servers), folder)
@@ -301,7 +301,10 @@ def conclude(run: RunDirectory, config: RunConfig, ending: Ending) -> RunResult:
     code, reasons = exit_code(summary, config.gates, ending.interrupted, ending.reason)
     first = next((record.error for record in records if record.error is not None), None)
     if code == INCOMPLETE and first is not None:
-        reasons = (*reasons, f"the first error was the {first.origin}'s, in {first.phase}: {first.message}")
+        reasons = (
+            *reasons,
+            f"the first error was the {first.origin}'s, in {first.phase}: {first.message}; see {run.path}/logs",
+        )
     try:
         write_report(run.path / "report.html", run.manifest, summary, records)
     except OSError as error:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from vlassess.execution.launch import WorkerLaunch
 from vlassess.execution.process import Event, Gone, LineProcess
+from vlassess_link import errors
 from vlassess_link.errors import PluginError
 from vlassess_link.jsonable import from_json
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
@@ -22,28 +23,31 @@ class Probe(NamedTuple):
     policies: dict[str, PolicySpec]
 
 
-def probe(launch: WorkerLaunch, policies: Mapping[str, Mapping[str, Any]], deadline: float, log: Path) -> Probe:
+def probe(
+    launch: WorkerLaunch, policies: Mapping[str, Mapping[str, Any]], deadlines: Mapping[str, float], log: Path
+) -> Probe:
     """Load both sides in a worker that runs no episode.
 
     Args:
         launch: How workers start.
         policies: Label -> policy source, as in the worker's protocol.
-        deadline: Seconds for the whole.
+        deadlines: Seconds for "load" and, per policy, for "connect".
         log: File for the worker's stderr.
 
     Raises:
-        PluginError: a side could not be loaded or reached; says which and why.
+        VlassessError: a side could not be loaded or reached, of the kind that the worker met; says which and why.
     """
     events: queue.Queue[Event] = queue.Queue()
     worker = LineProcess(launch.command, launch.env, events, log)
     try:
-        limits = {"load": deadline, "connect": deadline}
-        worker.send("load", benchmark=launch.benchmark, policies=policies, deadlines=limits)
-        answer = _await_load(events, time.monotonic() + deadline, worker)
+        worker.send("load", benchmark=launch.benchmark, policies=policies, deadlines=dict(deadlines))
+        patience = deadlines["load"] + len(policies) * deadlines["connect"]
+        answer = _await_load(events, time.monotonic() + patience, worker)
     finally:
         worker.close(patience=5.0)
     if "error" in answer:
-        raise PluginError(str(answer["error"]["message"]))
+        kind = getattr(errors, answer["error"]["kind"], PluginError)
+        raise kind(answer["error"]["message"])
     specs = {label: from_json(PolicySpec, spec) for label, spec in answer["policies"].items()}
     return Probe(from_json(BenchmarkSpec, answer["benchmark"]), specs)
 
