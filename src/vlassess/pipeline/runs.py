@@ -1,53 +1,40 @@
-"""Joins the stages: config -> plan -> execution -> records -> report. The only module that knows them all."""
+"""A run from its config or its directory to its result."""
 
 from __future__ import annotations
 
 import datetime
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from vlassess import provenance
-from vlassess.catalog import BenchmarkEntry, Catalog
+from vlassess.catalog import Catalog
 from vlassess.execution import (
     Coordinator,
     Ending,
     Fleet,
     FleetSettings,
-    PolicyServers,
-    PolicySide,
     StopSwitch,
     Work,
     WorkerLaunch,
     attempts_by_item,
     cores,
     group_of,
-    probe,
-    server_launch,
     stop_on_signals,
-    worker_launch,
 )
+from vlassess.pipeline.refusals import refuse_other_plan, refuse_other_policies
+from vlassess.pipeline.sides import Stage, benchmark_spec, resolve, staged
 from vlassess.plan import make_plan, plan_hash
 from vlassess.records import RunDirectory
 from vlassess.report import summarise, write_report
-from vlassess.schema.config import PolicySource, RunConfig
+from vlassess.schema.config import RunConfig
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
 from vlassess.schema.summary import Summary
 from vlassess.verdict import INCOMPLETE, exit_code
-from vlassess_link.benchmarks.base import view_for
-from vlassess_link.errors import ContractError, PluginError, VlassessError
 from vlassess_link.jsonable import to_json
-from vlassess_link.specs import BenchmarkSpec, PolicySpec
-
-
-class ResumeRefusedError(VlassessError):
-    """The run on disk and what was asked for are not the same experiment."""
 
 
 @dataclass(frozen=True)
@@ -69,25 +56,6 @@ class RunResult:
     complete: bool
     reasons: tuple[str, ...]
     exit_code: int
-
-
-@dataclass(frozen=True)
-class Sides:
-    """Both sides of a run, resolved but not started."""
-
-    entry: BenchmarkEntry
-    launch: WorkerLaunch
-    policies: Mapping[str, PolicySource]
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Both sides of a run, started and checked against each other."""
-
-    spec: BenchmarkSpec
-    policy_specs: Mapping[str, PolicySpec]
-    side: PolicySide
-    logs: Path
 
 
 def start(config: RunConfig, catalog: Catalog, listener: Listener, stop: StopSwitch | None = None) -> RunResult:
@@ -160,69 +128,6 @@ def summarise_run(run: RunDirectory) -> Summary:
     return summarise(run.items(), run.records().records, run.manifest)
 
 
-def resolve(config: RunConfig, catalog: Catalog) -> Sides:
-    """Find both sides by name, url or target; starts nothing."""
-    entry = catalog.resolve_benchmark(config.benchmark)
-    policies = {label: catalog.resolve_policy(source, entry) for label, source in config.policies.items()}
-    return Sides(entry, worker_launch(entry.target, config.benchmark.params, entry.env), policies)
-
-
-def benchmark_spec(sides: Sides, config: RunConfig) -> BenchmarkSpec:
-    """Return the stored spec, or ask a worker."""
-    if sides.entry.spec is not None:
-        return sides.entry.spec
-    with temporary_logs(config) as logs:
-        return probe(sides.launch, {}, config.execution.deadlines.model_dump(), logs / "probe.log").benchmark
-
-
-@contextmanager
-def staged(sides: Sides, config: RunConfig, labels: Sequence[str], logs: Path | None = None) -> Iterator[Stage]:
-    """Start the policies ``labels``, ask both sides for their specs and check them; stops the servers at the end."""
-    policies = {label: sides.policies[label] for label in labels}
-    launches = {label: server_launch(source.serve, source.params) for label, source in policies.items() if source.serve}
-    with ExitStack() as stack:
-        folder = logs if logs is not None else stack.enter_context(temporary_logs(config))
-        folder.mkdir(exist_ok=True)
-        servers = PolicyServers(launches, folder, config.execution.deadlines.load)
-        stack.callback(servers.stop)
-        servers.start()
-        sources = {label: worker_source(source) for label, source in policies.items() if not source.serve}
-        asked = {**sources, **{label: {"url": servers.url(label)} for label in launches}}
-        found = probe(sides.launch, asked, config.execution.deadlines.model_dump(), folder / "probe.log")
-        check_fit(found.benchmark, found.policies, asked, sides.entry)
-        horizons = {label: source.horizon for label, source in policies.items()}
-        yield Stage(found.benchmark, found.policies, PolicySide(sources, horizons, servers), folder)
-
-
-def worker_source(source: PolicySource) -> dict[str, Any]:
-    """Return a policy source as the worker's protocol has it."""
-    return {"url": source.url} if source.url else {"local": source.local, "params": source.params}
-
-
-def check_fit(
-    spec: BenchmarkSpec,
-    policies: Mapping[str, PolicySpec],
-    sources: Mapping[str, Mapping[str, Any]],
-    entry: BenchmarkEntry,
-) -> None:
-    """Refuse two sides that cannot work together, before the first episode.
-
-    Raises:
-        ContractError: a policy looks at what the benchmark does not have, or its actions have another size.
-        PluginError: a privileged policy behind a wire; a stored spec that is not the adapter's.
-    """
-    if entry.spec is not None and entry.spec != spec:
-        raise PluginError(f"the stored spec.json of {entry.name} is not what its adapter declares; write it again")
-    for label, policy in policies.items():
-        view_for(spec, policy)
-        if policy.privileged and "url" in sources[label]:
-            raise PluginError(f"policy {label!r} is privileged: it reads the simulator, so it must be `local`")
-        if policy.action is not None and policy.action.size != spec.action.size:
-            raise ContractError(
-                f"policy {label!r} gives {policy.action.size} numbers an action, {spec.name} takes {spec.action.size}"
-            )
-
-
 def make_manifest(config: RunConfig, stage: Stage, items: Sequence[WorkItem]) -> RunManifest:
     """Return everything that is known of a run before its first episode."""
     now = datetime.datetime.now(datetime.timezone.utc)
@@ -250,17 +155,6 @@ def free_path(config: RunConfig, manifest: RunManifest) -> Path:
         path = config.output / f"{manifest.run_id}-{number}"
         number += 1
     return path
-
-
-@contextmanager
-def temporary_logs(config: RunConfig) -> Iterator[Path]:
-    """Make a folder for what children say before there is a run directory; it may be moved away."""
-    config.output.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=".starting-", dir=config.output))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -311,40 +205,3 @@ def conclude(run: RunDirectory, config: RunConfig, ending: Ending) -> RunResult:
         reasons = (*reasons, f"report.html was not written: {error}; free space and run `vlassess report {run.path}`")
     complete = summary.counts.complete
     return RunResult(run.path, summary, ending.interrupted and not complete, complete, reasons, code)
-
-
-def refuse_other_plan(
-    manifest: RunManifest, planned: Sequence[WorkItem], wanted: Sequence[WorkItem], config: RunConfig
-) -> None:
-    """Refuse to mix two experiments in one run directory.
-
-    Raises:
-        ResumeRefusedError: the plans differ; shows in what.
-    """
-    if plan_hash(wanted) == manifest.plan_hash:
-        return
-    before, after = {item.item_id for item in planned}, {item.item_id for item in wanted}
-    old, new = manifest.config.model_dump(mode="json"), config.model_dump(mode="json")
-    changed = [f"{key}: {old[key]!r} -> {new[key]!r}" for key in old if old[key] != new[key] and key != "execution"]
-    raise ResumeRefusedError(
-        f"the plan changed since {manifest.run_id} was begun ({len(before - after)} of its items are no longer "
-        f"planned, {len(after - before)} are new): {'; '.join(changed) or 'the benchmark declares other tasks'}. "
-        "Take the old config, or start a new run"
-    )
-
-
-def refuse_other_policies(manifest: RunManifest, specs: Mapping[str, PolicySpec]) -> None:
-    """Refuse to mix two policies under one label.
-
-    Raises:
-        ResumeRefusedError: an identity differs; shows in what.
-    """
-    for label, spec in specs.items():
-        if manifest.policy_identities.get(label, spec.identity.digest) == spec.identity.digest:
-            continue
-        old, new = manifest.policy_specs[label]["identity"], to_json(spec.identity)
-        changed = [f"{key}: {old[key]!r} -> {new[key]!r}" for key in old if old[key] != new.get(key)]
-        raise ResumeRefusedError(
-            f"policy {label!r} is not the one that {manifest.run_id} was begun with ({'; '.join(changed)}). "
-            "Serve the old one, or start a new run"
-        )

@@ -1,0 +1,54 @@
+"""Why a run on disk is not continued: it would mix two experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from vlassess.plan import plan_hash
+from vlassess.schema.config import RunConfig
+from vlassess.schema.items import WorkItem
+from vlassess.schema.manifest import RunManifest
+from vlassess_link.errors import VlassessError
+from vlassess_link.jsonable import to_json
+from vlassess_link.specs import PolicySpec
+
+
+class ResumeRefusedError(VlassessError):
+    """The run on disk and what was asked for are not the same experiment."""
+
+
+def refuse_other_plan(
+    manifest: RunManifest, planned: Sequence[WorkItem], wanted: Sequence[WorkItem], config: RunConfig
+) -> None:
+    """Refuse to mix two experiments in one run directory.
+
+    Raises:
+        ResumeRefusedError: the plans differ; shows in what.
+    """
+    if plan_hash(wanted) == manifest.plan_hash:
+        return
+    before, after = {item.item_id for item in planned}, {item.item_id for item in wanted}
+    old, new = manifest.config.model_dump(mode="json"), config.model_dump(mode="json")
+    changed = [f"{key}: {old[key]!r} -> {new[key]!r}" for key in old if old[key] != new[key] and key != "execution"]
+    raise ResumeRefusedError(
+        f"the plan changed since {manifest.run_id} was begun ({len(before - after)} of its items are no longer "
+        f"planned, {len(after - before)} are new): {'; '.join(changed) or 'the benchmark declares other tasks'}. "
+        "Take the old config, or start a new run"
+    )
+
+
+def refuse_other_policies(manifest: RunManifest, specs: Mapping[str, PolicySpec]) -> None:
+    """Refuse to mix two policies under one label.
+
+    Raises:
+        ResumeRefusedError: an identity differs; shows in what.
+    """
+    for label, spec in specs.items():
+        if manifest.policy_identities.get(label, spec.identity.digest) == spec.identity.digest:
+            continue
+        old, new = manifest.policy_specs[label]["identity"], to_json(spec.identity)
+        changed = [f"{key}: {old[key]!r} -> {new[key]!r}" for key in old if old[key] != new.get(key)]
+        raise ResumeRefusedError(
+            f"policy {label!r} is not the one that {manifest.run_id} was begun with ({'; '.join(changed)}). "
+            "Serve the old one, or start a new run"
+        )
