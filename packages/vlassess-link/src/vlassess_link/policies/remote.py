@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Callable, List, Optional, Sequence, TypeVar
 
 from vlassess_link.data import ActionChunk, EpisodeStart, Observation
-from vlassess_link.errors import ConnectionLost, EncodeError, HandshakeError, ObservationError, PolicyUnavailable
+from vlassess_link.errors import (
+    ConnectionLost,
+    EncodeError,
+    HandshakeError,
+    InferenceTimeout,
+    ObservationError,
+    PolicyUnavailable,
+)
 from vlassess_link.policies.base import Policy
 from vlassess_link.wire import messages
 from vlassess_link.wire.client import WireClient, open_client
@@ -41,34 +49,27 @@ class RemotePolicy(Policy):
     def connect(self) -> None:
         """Make sure that there is a connection, and read the spec anew where it had to be opened.
 
-        `reset` does so by itself; a caller with its own deadlines calls this before.
+        A caller that times its phases calls this before `reset`, which connects by itself but takes no longer
+        than the inference deadline for everything together.
 
         Raises:
             PolicyUnavailable: nobody answered in time.
             HandshakeError: somebody answered who speaks another protocol.
         """
-        if self._client is None or not self._client.usable:
-            self._drop()
-            self._client = open_client(self._url, self._connect_deadline, self._inference_deadline)
-            assert self._client.hello.spec is not None
-            self.spec = self._client.hello.spec
+        self._connect_within(self._connect_deadline)
 
     def reset(self, start: EpisodeStart, policy_seed: int) -> None:
         """Begin an episode, on a new connection where the last one failed."""
         self._end_episode()
+        until = time.monotonic() + self._inference_deadline
         reused = self._client is not None and self._client.usable
         try:
-            self.connect()
-        except HandshakeError as error:
-            raise PolicyUnavailable(f"the policy server changed between two episodes: {error}") from error
-        try:
-            self._begin(start, policy_seed)
+            self._begin(start, policy_seed, until)
         except ConnectionLost:
             if not reused:
                 raise
             # The server went away while no episode was running, so nothing is lost by connecting anew.
-            self.connect()
-            self._begin(start, policy_seed)
+            self._begin(start, policy_seed, until)
         self._in_episode = True
 
     def predict(self, obs: Observation) -> ActionChunk:
@@ -114,14 +115,26 @@ class RemotePolicy(Policy):
         self._end_episode()
         self._drop()
 
-    def _begin(self, start: EpisodeStart, policy_seed: int) -> None:
+    def _begin(self, start: EpisodeStart, policy_seed: int, until: float) -> None:
+        try:
+            self._connect_within(min(self._connect_deadline, until - time.monotonic()))
+        except HandshakeError as error:
+            raise PolicyUnavailable(f"the policy server changed between two episodes: {error}") from error
         client = self._client
         assert client is not None
         payload = messages.start_payload(start, policy_seed)
+        rest = max(0.0, until - time.monotonic())
         if messages.ACKS in client.hello.capabilities:
-            self._guarded(lambda: self._ask(client, messages.EPISODE_START, payload, messages.EPISODE_START))
+            self._guarded(lambda: client.request(messages.EPISODE_START, payload, messages.EPISODE_START, rest))
         else:
-            self._guarded(lambda: client.notify(messages.EPISODE_START, payload, self._inference_deadline))
+            self._guarded(lambda: client.notify(messages.EPISODE_START, payload, rest))
+
+    def _connect_within(self, seconds: float) -> None:
+        if self._client is None or not self._client.usable:
+            self._drop()
+            self._client = open_client(self._url, seconds, self._inference_deadline)
+            assert self._client.hello.spec is not None
+            self.spec = self._client.hello.spec
 
     def _ask(self, client: WireClient, kind: str, payload: Any, answer: str) -> Any:
         try:
@@ -144,7 +157,7 @@ class RemotePolicy(Policy):
         if self._in_episode and self._client is not None:
             try:
                 self._client.notify(messages.EPISODE_END, {}, self._inference_deadline)
-            except ConnectionLost:
+            except (ConnectionLost, InferenceTimeout):
                 self._drop()
         self._in_episode = False
 

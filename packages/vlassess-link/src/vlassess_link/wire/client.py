@@ -235,7 +235,7 @@ def _open_socket(url: str, address: Tuple[str, int], seconds: float, send_deadli
     except InvalidMessage as error:
         if isinstance(error.__cause__, (EOFError, OSError)):
             raise _NotYet("it closed the connection during the handshake") from None
-        raise HandshakeError(f"{url} is no policy server: it does not speak HTTP") from None
+        raise HandshakeError(f"{url} is no policy server: what it answered is no websocket handshake") from None
     except (InvalidHandshake, InvalidURI) as error:
         raise HandshakeError(f"{url} is no policy server: {error}") from None
 
