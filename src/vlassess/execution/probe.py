@@ -57,6 +57,7 @@ def _await_load(events: queue.Queue[Event], until: float, worker: LineProcess) -
         try:
             event = events.get(timeout=max(0.0, until - time.monotonic()))
         except queue.Empty:
+            worker.kill()
             raise PluginError(
                 f"the benchmark was not loaded in time; raise execution.deadlines.load. {worker.last_words()}"
             ) from None

@@ -143,6 +143,8 @@ class PolicyServers:
         server = self._servers[label]
         server.url = None
         server.deadline = time.monotonic() + self._patience
+        if server.process is not None:
+            server.process.close(patience=1.0)
         command = (*server.launch.command, "--port", str(server.port))
         server.process = LineProcess(command, server.launch.env, self._events, self.log(label))
 
