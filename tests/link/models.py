@@ -54,7 +54,8 @@ class Counter(PredictModelServer):
         actions = np.tile(row, (self.spec.chunk, 1)) + np.arange(self.spec.chunk)[:, None]
         if x == 999.0:
             actions[1, 2] = np.nan
-        return {"actions": actions, "reasoning": f"call {calls}", "logits": np.float16([1.5]), "score": np.float32(2)}
+        extras = {"reasoning": f"call {calls}", "logits": np.array([1.5], np.float16), "score": np.float32(2)}
+        return {"actions": actions, **extras}
 
     def close(self) -> None:
         self.closed = True

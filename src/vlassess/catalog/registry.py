@@ -108,7 +108,7 @@ class Catalog:
 
 
 def script_policy(path: Path) -> PolicyEntry:
-    """Return the policy of a script; its name is the file's, with dashes.
+    """Return the policy of a script; its name is the file's, with dashes and without a last underscore.
 
     The script is read, not imported: its dependencies are those of its model.
 
@@ -124,7 +124,7 @@ def script_policy(path: Path) -> PolicyEntry:
     if len(models) != 1:
         found = ", ".join(models) or "none"
         raise PluginError(f"the policy {path} must define exactly one class derived from {MODEL_BASE}; it has {found}")
-    return PolicyEntry(path.stem.replace("_", "-"), f"{path}:{models[0]}")
+    return PolicyEntry(path.stem.rstrip("_").replace("_", "-"), f"{path}:{models[0]}")
 
 
 def _by_target(target: str) -> BenchmarkEntry:

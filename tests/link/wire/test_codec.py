@@ -23,7 +23,7 @@ DTYPES = st.one_of(
     hnp.floating_dtypes(endianness="?", sizes=(16, 32, 64)),
 )
 ARRAYS = hnp.arrays(DTYPES, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
-TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
+TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 LEAVES = st.one_of(
     st.none(),
     st.booleans(),

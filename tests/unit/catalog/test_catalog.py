@@ -30,7 +30,7 @@ def root(tmp_path: Path) -> Path:
     make_benchmark(tmp_path / "benchmarks" / "toy")
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "do_nothing.py").write_text("class Still(vlassess_link.PredictModelServer): ...\n")
-    (tmp_path / "policies" / "random.py").write_text(SCRIPT)
+    (tmp_path / "policies" / "random_.py").write_text(SCRIPT)
     (tmp_path / "policies" / "_shared.py").write_text("not a policy")
     return tmp_path
 
@@ -202,10 +202,10 @@ def test_a_broken_spec_names_its_file(root: Path, text: str) -> None:
     ],
 )
 def test_a_script_that_defines_no_policy(root: Path, text: str, words: list[str]) -> None:
-    (root / "policies" / "random.py").write_text(text)
+    (root / "policies" / "random_.py").write_text(text)
     with pytest.raises(PluginError) as caught:
         discover(root)
-    for word in ["random.py", *words]:
+    for word in ["random_.py", *words]:
         assert word in str(caught.value)
 
 

@@ -56,7 +56,7 @@ def construct(cls: Any, params: Mapping[str, Any], target: str) -> Any:
     try:
         instance = cls(**params)
         _complete_identity(instance, cls, params)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(f"{target}: {cls.__name__}() raised {_last_line(error)}") from error
     return instance
 
@@ -89,7 +89,7 @@ def _import_module(target: str, name: str) -> ModuleType:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             raise PluginError(f"{target}: there is no module {error.name!r}; install it or name a file") from None
         raise PluginError(f"{target}: importing it raised {_last_line(error)}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(f"{target}: importing it raised {_last_line(error)}") from error
 
 
@@ -123,7 +123,7 @@ def _import_alone(target: str, path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise PluginError(f"{target}: importing it raised {_last_line(error)}") from error
     return module

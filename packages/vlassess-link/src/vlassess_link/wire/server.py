@@ -9,6 +9,7 @@ import http
 import inspect
 import json
 import logging
+import os
 import socket
 import threading
 import urllib.parse
@@ -47,7 +48,8 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), backlog=256)
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        # create_server() puts the address into strerror; the number alone gives the plain reason.
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise WireError(f"cannot listen on {host}:{port}: {reason}; choose another port (0: any free one)") from None
 
 

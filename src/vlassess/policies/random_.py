@@ -2,16 +2,13 @@
 # requires-python = ">=3.10"
 # dependencies = ["numpy>=1.24", "msgpack>=1.0.8", "websockets>=15"]
 # ///
-"""Moves at random: what any policy must beat."""
+"""Moves at random: what any policy must beat.
+
+The file is not called ``random.py``: scripts run with their folder first on the module path, where that name
+would hide the standard library's.
+"""
 
 from __future__ import annotations
-
-import os
-import sys
-
-if __name__ == "__main__" and sys.path[0] == os.path.dirname(os.path.realpath(__file__)):
-    # A script's own folder comes first; there this file would hide the standard library's `random`.
-    del sys.path[0]
 
 from vlassess_link.data import ActionChunk, Observation
 from vlassess_link.policies.model import PredictModelServer, SessionContext
