@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from vlassess.plan import plan_hash
 from vlassess.schema.config import RunConfig
@@ -10,7 +11,10 @@ from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
 from vlassess_link.errors import VlassessError
 from vlassess_link.jsonable import to_json
-from vlassess_link.specs import PolicySpec
+from vlassess_link.specs import BenchmarkSpec, PolicySpec
+
+NO_MATTER = ("name", "execution", "output", "gates")
+"""Parts of a config that change no episode."""
 
 
 class ResumeRefusedError(VlassessError):
@@ -23,18 +27,38 @@ def refuse_other_plan(
     """Refuse to mix two experiments in one run directory.
 
     Raises:
-        ResumeRefusedError: the plans differ; shows in what.
+        ResumeRefusedError: the plans differ, or how their episodes are run; shows in what.
     """
-    if plan_hash(wanted) == manifest.plan_hash:
+    if plan_hash(wanted) == manifest.plan_hash and _conduct(config) == _conduct(manifest.config):
         return
     before, after = {item.item_id for item in planned}, {item.item_id for item in wanted}
     old, new = manifest.config.model_dump(mode="json"), config.model_dump(mode="json")
-    changed = [f"{key}: {old[key]!r} -> {new[key]!r}" for key in old if old[key] != new[key] and key != "execution"]
+    changed = [f"{key}: {old[key]!r} -> {new[key]!r}" for key in old if key not in NO_MATTER and old[key] != new[key]]
     raise ResumeRefusedError(
         f"the plan changed since {manifest.run_id} was begun ({len(before - after)} of its items are no longer "
         f"planned, {len(after - before)} are new): {'; '.join(changed) or 'the benchmark declares other tasks'}. "
         "Take the old config, or start a new run"
     )
+
+
+def _conduct(config: RunConfig) -> tuple[Any, ...]:
+    """Return what changes an episode's course but is in no item: the benchmark's parameters and the horizons."""
+    return config.benchmark.params, {label: source.horizon for label, source in config.policies.items()}
+
+
+def refuse_other_benchmark(manifest: RunManifest, spec: BenchmarkSpec) -> None:
+    """Refuse to mix two versions of a benchmark.
+
+    Raises:
+        ResumeRefusedError: what it declares differs; shows in what.
+    """
+    old, new = manifest.benchmark_spec, to_json(spec)
+    changed = [f"{key}: {old.get(key)!r} -> {new[key]!r}" for key in new if old.get(key) != new[key]]
+    if changed:
+        raise ResumeRefusedError(
+            f"the benchmark is not the one that {manifest.run_id} was begun with ({'; '.join(changed)}). "
+            "Take the old one, or start a new run"
+        )
 
 
 def refuse_other_policies(manifest: RunManifest, specs: Mapping[str, PolicySpec]) -> None:

@@ -23,7 +23,7 @@ from vlassess.execution import (
     group_of,
     stop_on_signals,
 )
-from vlassess.pipeline.refusals import refuse_other_plan, refuse_other_policies
+from vlassess.pipeline.refusals import refuse_other_benchmark, refuse_other_plan, refuse_other_policies
 from vlassess.pipeline.sides import Stage, benchmark_spec, resolve, staged
 from vlassess.plan import make_plan, plan_hash
 from vlassess.records import RunDirectory
@@ -110,6 +110,7 @@ def resume(
         stack.enter_context(stop_on_signals(switch))
         labels = tuple(dict.fromkeys(item.policy for item in missing))
         stage = stack.enter_context(staged(sides, wanted, labels, run.path / "logs"))
+        refuse_other_benchmark(run.manifest, stage.spec)
         refuse_other_policies(run.manifest, stage.policy_specs)
         ending = execute(Job(run, wanted, missing, sides.launch), stage, listener, switch)
         return conclude(run, wanted, ending)
