@@ -95,7 +95,11 @@ class LineProcess:
 
     def last_words(self, lines: int = 3) -> str:
         """Return the last lines of its stderr."""
-        text = self.log.read_bytes()[-4000:].decode("utf-8", "replace") if self.log.exists() else ""
+        if not self.log.exists():
+            return ""
+        with self.log.open("rb") as file:  # simulators fill gigabytes
+            file.seek(max(0, file.seek(0, os.SEEK_END) - 4000))
+            text = file.read().decode("utf-8", "replace")
         return "\n".join(text.strip().splitlines()[-lines:])
 
     def _read(self) -> None:
