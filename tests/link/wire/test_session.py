@@ -231,7 +231,6 @@ class Answers(PredictModelServer):
         None,
         "text",
     ],
-    ids=str,
 )
 def test_an_answer_that_is_no_action_is_the_policys_error(hosts: list[ModelHost], answer: Any) -> None:
     client = Client(hosts, Answers(answer), OURS)
