@@ -10,7 +10,7 @@ from vlassess.schema.config import RunConfig
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
 from vlassess_link.errors import VlassessError
-from vlassess_link.jsonable import to_json
+from vlassess_link.jsonable import from_json, to_json
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
 NO_MATTER = ("name", "execution", "output", "gates")
@@ -52,8 +52,9 @@ def refuse_other_benchmark(manifest: RunManifest, spec: BenchmarkSpec) -> None:
     Raises:
         ResumeRefusedError: what it declares differs; shows in what.
     """
-    old, new = manifest.benchmark_spec, to_json(spec)
-    changed = [f"{key}: {old.get(key)!r} -> {new[key]!r}" for key in new if old.get(key) != new[key]]
+    # Read first, so that a field that a later version has added stands at its default.
+    old, new = to_json(from_json(BenchmarkSpec, manifest.benchmark_spec)), to_json(spec)
+    changed = [f"{key}: {old[key]!r} -> {new[key]!r}" for key in new if old[key] != new[key]]
     if changed:
         raise ResumeRefusedError(
             f"the benchmark is not the one that {manifest.run_id} was begun with ({'; '.join(changed)}). "
