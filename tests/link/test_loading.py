@@ -70,11 +70,19 @@ def test_a_file_in_a_package_is_imported_in_it(tmp_path: Path) -> None:
     assert type(load(f"{path}:Cook")).__module__ == "kitchen.policy"
 
 
-def test_a_package_of_a_taken_name_is_refused(tmp_path: Path) -> None:
-    write(tmp_path / "json" / "__init__.py", "")
-    path = write(tmp_path / "json" / "decoder.py", HEADER + CLASS.format(name="P"))
-    with pytest.raises(PluginError, match=r"'json\.decoder' already belongs to .*rename the folder"):
-        load(f"{path}:P")
+@pytest.mark.parametrize("taken", ["json", "numpy", "statistics"])
+def test_a_package_of_a_taken_name_gets_one_of_its_own(tmp_path: Path, taken: str) -> None:
+    """A package that is imported, one that is not, and a module: the adapter of X may be in a folder X."""
+    write(tmp_path / taken / "__init__.py", "")
+    write(tmp_path / taken / "sizes.py", "SIZE = 42")
+    text = HEADER + f"import {taken} as theirs\nfrom .sizes import SIZE\n" + CLASS.format(name="P")
+    path = write(tmp_path / taken / "decoder.py", text)
+    policy = load(f"{path}:P")
+    module = sys.modules[type(policy).__module__]
+    assert module.__name__ != f"{taken}.decoder"
+    assert vars(module)["SIZE"] == 42
+    assert str(tmp_path) not in str(vars(module)["theirs"].__file__)
+    assert type(load(f"{path}:P")) is type(policy)
 
 
 def test_a_neighbour_can_be_imported_and_hides_nothing(tmp_path: Path) -> None:

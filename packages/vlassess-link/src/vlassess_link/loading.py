@@ -2,7 +2,9 @@
 
 A file in a folder with an ``__init__.py`` is imported as ``folder.file``, so that it can use its
 neighbours; any other file is imported under a name of its own. Folders are put at the *end* of the
-module path: a neighbour called ``random.py`` must not hide the standard library's.
+module path: a neighbour called ``random.py`` must not hide the standard library's. Where another package
+has the folder's name already (an adapter of ``metaworld`` in a folder ``metaworld``), the folder is imported
+under a name of its own too: its files reach each other by relative imports.
 """
 
 from __future__ import annotations
@@ -102,8 +104,12 @@ def _import_file(target: str, path: Path) -> ModuleType:
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
     if not in_package:
-        return _import_alone(target, path)
-    module = _import_module(target, f"{path.parent.name}.{path.stem}")
+        return _import_alone(target, path, _own_name(path))
+    package = path.parent.name
+    if _is_taken(package, path.parent):
+        package = _own_name(path.parent)
+        _import_alone(target, path.parent / "__init__.py", package)
+    module = _import_module(target, f"{package}.{path.stem}")
     if Path(module.__file__ or "").resolve() != path:
         raise PluginError(
             f"{target}: the name {module.__name__!r} already belongs to {module.__file__}; rename the folder of {path}"
@@ -111,11 +117,26 @@ def _import_file(target: str, path: Path) -> ModuleType:
     return module
 
 
-def _import_alone(target: str, path: Path) -> ModuleType:
-    name = f"vlassess_plugin_{path.stem}_{content_id(str(path))[:8]}"
+def _own_name(path: Path) -> str:
+    return f"vlassess_plugin_{path.stem}_{content_id(str(path))[:8]}"
+
+
+def _is_taken(package: str, folder: Path) -> bool:
+    """Whether the top-level name belongs to something else than ``folder``; imports nothing."""
+    importlib.invalidate_caches()
+    try:
+        found = importlib.util.find_spec(package)
+    except ValueError:  # a module without a spec, as __main__ may be
+        return True
+    places = found.submodule_search_locations or () if found is not None else ()
+    return folder not in [Path(place).resolve() for place in places]
+
+
+def _import_alone(target: str, path: Path, name: str) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
+    folders = [str(path.parent)] if path.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=folders)
     if spec is None or spec.loader is None:
         raise PluginError(f"{target}: {path} is no Python file")
     module = importlib.util.module_from_spec(spec)
