@@ -12,6 +12,42 @@ MANIFEST_SCHEMA = 1
 """Version of ``run.json``; readers accept every earlier one."""
 
 
+class PlanPart(BaseModel):
+    """Which part of a whole plan a run holds. Runs of one whole plan can be merged."""
+
+    model_config = ConfigDict(frozen=True)
+
+    plan_hash: str
+    """Digest of the whole plan."""
+    items: int
+    """How many work items the whole plan has."""
+    limit: int | None = None
+    """Only so many items, which stand for all, were taken of the whole plan; None: all."""
+    shard: int | None = None
+    """Which shard of these was taken, from 1; None: all of them."""
+    shards: int | None = None
+    """How many shards there are."""
+
+
+class RunSource(BaseModel):
+    """One of the runs that a merged run was made from."""
+
+    model_config = ConfigDict(frozen=True)
+
+    run_id: str
+    """Its name."""
+    path: str
+    """Where it was."""
+    part: PlanPart | None = None
+    """Which part of the plan it held; None: the whole."""
+    created: str
+    """When it was begun: UTC, ISO 8601."""
+    records: int
+    """How many attempts it had recorded."""
+    duplicates: int = 0
+    """How many of these an earlier source had already; they were left out."""
+
+
 class RunManifest(BaseModel):
     """Content of ``run.json``."""
 
@@ -41,3 +77,9 @@ class RunManifest(BaseModel):
     """"commit" and "dirty" of the working directory, where it is a checkout."""
     hardware: dict[str, str] = Field(default_factory=dict)
     """CPU, cores, memory, host, operating system."""
+    part: PlanPart | None = None
+    """Which part of a whole plan this run is; None: all of it."""
+    command: tuple[str, ...] = ()
+    """The command line that began the run, without ``--shard``; empty where it was begun from Python."""
+    sources: tuple[RunSource, ...] = ()
+    """The runs that it was merged from; empty for a run that was run."""
