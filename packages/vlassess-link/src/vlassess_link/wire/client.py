@@ -235,9 +235,16 @@ def _open_socket(url: str, address: Tuple[str, int], seconds: float, send_deadli
     except InvalidMessage as error:
         if isinstance(error.__cause__, (EOFError, OSError)):
             raise _NotYet("it closed the connection during the handshake") from None
-        raise HandshakeError(f"{url} is no policy server: what it answered is no websocket handshake") from None
+        raise _no_websocket(url) from None
+    except ValueError:
+        # websockets 13 lets the parser's error through.
+        raise _no_websocket(url) from None
     except (InvalidHandshake, InvalidURI) as error:
         raise HandshakeError(f"{url} is no policy server: {error}") from None
+
+
+def _no_websocket(url: str) -> HandshakeError:
+    return HandshakeError(f"{url} is no policy server: what it answered is no websocket handshake")
 
 
 def _shake_hands(websocket: ClientConnection, url: str, seconds: float) -> Hello:

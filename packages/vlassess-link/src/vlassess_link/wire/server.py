@@ -78,6 +78,7 @@ class PolicyServer:
         self.port: int = self._socket.getsockname()[1]
         self._pending = model
         self._model_host = ModelHost()
+        self._connections: set[ServerConnection] = set()
         self._server = serve(
             self._serve_connection,
             sock=self._socket,
@@ -125,7 +126,7 @@ class PolicyServer:
         """Refuse new requests, let running ones end for ``grace`` seconds, then close every connection."""
         self._model_host.close(grace)
         if self._accepting.is_alive():
-            stopping = threading.Thread(target=self._server.shutdown, name="shutdown", daemon=True)
+            stopping = threading.Thread(target=self._shut_down, name="shutdown", daemon=True)
             stopping.start()
             stopping.join(grace)
         else:
@@ -143,15 +144,27 @@ class PolicyServer:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
+    def _shut_down(self) -> None:
+        self._server.shutdown()
+        # Before websockets 17 that only stops the listening.
+        for connection in tuple(self._connections):
+            connection.close(1001)
+
     def _serve_connection(self, connection: ServerConnection) -> None:
-        session = ServerSession(self._model_host, uuid.uuid4().hex, lambda: connection.protocol.state is State.OPEN)
+        self._connections.add(connection)
         try:
-            while not session.over:
-                reply = session.answer(connection.recv())
-                if reply is not None:
-                    connection.send(reply)
+            self._answer(connection)
         except ConnectionClosed as closed:
             log.info("a client left: %s", closed)
+        finally:
+            self._connections.discard(connection)
+
+    def _answer(self, connection: ServerConnection) -> None:
+        session = ServerSession(self._model_host, uuid.uuid4().hex, lambda: connection.protocol.state is State.OPEN)
+        while not session.over:
+            reply = session.answer(connection.recv())
+            if reply is not None:
+                connection.send(reply)
 
     def _on_http(self, connection: ServerConnection, request: Request) -> Response | None:
         parts = urllib.parse.urlsplit(request.path)
