@@ -83,7 +83,7 @@ $(BIN)/python:
 
 $(VENV)/.run: $(PROJECTS) | $(BIN)/python
 	$(PIP) install --quiet --upgrade "pip>=25.1"
-	$(PIP) install --quiet --editable packages/vlassess-link --editable ".[sim]"
+	$(PIP) install --quiet --editable packages/vlassess-link --editable ".[sim,artifacts]"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.run

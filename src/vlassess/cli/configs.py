@@ -49,7 +49,18 @@ def _overrides(options: RunOptions) -> list[str]:
         overrides.append(f"execution.workers={options.workers}")
     if options.min_success is not None:
         overrides.append(f"gates.min_success={options.min_success!r}")
-    return overrides
+    return [*overrides, *_video(options.video)]
+
+
+def _video(wanted: str | None) -> list[str]:
+    """Return the overrides that a number of videos, or a word for some, stands for."""
+    if wanted is None:
+        return []
+    if wanted.isdecimal():
+        return ["artifacts.video=sample", f"artifacts.sample={wanted}"] if int(wanted) else ["artifacts.video=off"]
+    if wanted not in ("on", "failures", "off"):
+        raise typer.BadParameter(f"{wanted!r} is none of on, failures, off and a number", param_hint="--video")
+    return [f"artifacts.video={wanted}"]
 
 
 def _policies(policies: Sequence[str]) -> list[str]:

@@ -32,6 +32,12 @@ Policy = Annotated[
         show_default=False,
     ),
 ]
+Video = Annotated[
+    str | None,
+    typer.Option(
+        metavar="on|failures|off|N", help="Keep videos of all episodes, of failures, or of N episodes of each policy."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
 
 
@@ -65,6 +71,7 @@ class RunOptions:
     min_success: Annotated[
         float | None, typer.Option(min=0, max=1, help="Exit with 4 if a policy's success rate is below this.")
     ] = None
+    video: Video = None
     json: Json = False
 
 

@@ -1,9 +1,19 @@
 """Hands episodes to workers and survives their death."""
 
-from vlassess.execution.coordinator import Coordinator, Ending, GaveUpError, PolicySide, RecordSink, Work
+from vlassess.execution.coordinator import (
+    ArtifactSink,
+    Coordinator,
+    Ending,
+    GaveUpError,
+    NoArtifacts,
+    PolicySide,
+    RecordSink,
+    Work,
+)
 from vlassess.execution.fleet import Fleet
 from vlassess.execution.handout import group_of
-from vlassess.execution.launch import WorkerLaunch, worker_launch
+from vlassess.execution.interpreters import Environment, prepare
+from vlassess.execution.launch import WorkerLaunch, in_environment, worker_launch
 from vlassess.execution.ledger import attempts_by_item
 from vlassess.execution.probe import Probe, probe
 from vlassess.execution.servers import PolicyServers, ServerLaunch, ServerStartError, server_launch
@@ -11,11 +21,14 @@ from vlassess.execution.settings import FleetSettings, cores
 from vlassess.execution.stopping import StopSwitch, stop_on_signals
 
 __all__ = [
+    "ArtifactSink",
     "Coordinator",
     "Ending",
+    "Environment",
     "Fleet",
     "FleetSettings",
     "GaveUpError",
+    "NoArtifacts",
     "PolicyServers",
     "PolicySide",
     "Probe",
@@ -28,6 +41,8 @@ __all__ = [
     "attempts_by_item",
     "cores",
     "group_of",
+    "in_environment",
+    "prepare",
     "probe",
     "server_launch",
     "stop_on_signals",

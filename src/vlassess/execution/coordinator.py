@@ -23,6 +23,7 @@ from vlassess.execution.stopping import StopSwitch
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
 from vlassess_link.benchmarks.attempt import Job
+from vlassess_link.benchmarks.recording import ArtifactRequest
 from vlassess_link.data import EpisodeRecord
 from vlassess_link.errors import VlassessError
 from vlassess_link.jsonable import from_json
@@ -35,6 +36,34 @@ class RecordSink(Protocol):
 
     def append(self, records: Sequence[EpisodeRecord]) -> None:
         """Keep records; when it returns they are safe."""
+
+
+class ArtifactSink(Protocol):
+    """Where what is recorded beside the episodes goes. Never makes the hand-out wait."""
+
+    def request(self, item: WorkItem, attempt: int) -> ArtifactRequest | None:
+        """Return what an attempt has to record, None for nothing."""
+
+    def finished(self, item: WorkItem, record: EpisodeRecord) -> None:
+        """Say that an attempt's record is on disk."""
+
+    def notes(self) -> list[str]:
+        """Return what people should know since it was last asked."""
+
+
+class NoArtifacts:
+    """Records nothing."""
+
+    def request(self, item: WorkItem, attempt: int) -> ArtifactRequest | None:
+        """Ask for nothing."""
+        return None
+
+    def finished(self, item: WorkItem, record: EpisodeRecord) -> None:
+        """Ignore it."""
+
+    def notes(self) -> list[str]:
+        """Have nothing to tell."""
+        return []
 
 
 @dataclass(frozen=True)
@@ -61,12 +90,14 @@ class Work:
         settings: Attempts, deadlines, patience.
         before: Item -> attempts of earlier coordinators.
         expected_steps: Expected control steps per episode, by policy and task.
+        artifacts: Where what is recorded beside the episodes goes.
     """
 
     items: Sequence[WorkItem]
     settings: FleetSettings
     before: Mapping[str, int] = field(default_factory=dict)
     expected_steps: Mapping[Group, float] = field(default_factory=dict)
+    artifacts: ArtifactSink = field(default_factory=NoArtifacts)
 
 
 @dataclass(frozen=True)
@@ -109,6 +140,7 @@ class Coordinator:
         self, work: Work, fleet: Fleet, policies: PolicySide, sink: RecordSink, listener: Listener, stop: StopSwitch
     ) -> None:
         self._settings = work.settings
+        self._artifacts = work.artifacts
         self._fleet = fleet
         self._policies = policies
         self._sink = sink
@@ -145,6 +177,8 @@ class Coordinator:
             return False
         self._take_in(self._next_events())
         self._fleet.tend()
+        for note in self._artifacts.notes():
+            self._listener.note(note)
         return True
 
     def _next_events(self) -> list[Event]:
@@ -164,6 +198,7 @@ class Coordinator:
         self._sink.append([record for record, _ in judged])
         for done, (record, verdict) in zip(finished, judged, strict=True):
             self._listener.record(record)
+            self._artifacts.finished(done.item, record)
             self._settle(done.item, record, verdict)
 
     def _understand(self, event: Event) -> Finished | None:
@@ -192,7 +227,10 @@ class Coordinator:
         record = from_json(EpisodeRecord, message["record"])
         seat.leaving = bool(message.get("leaving"))
         assignment = seat.assignment
-        if assignment is None or assignment.job.item_id != record.item_id:
+        if assignment is None:
+            return None
+        job = assignment.job
+        if (job.item_id, job.attempt) != (record.item_id, record.attempt):  # a leaving worker's second word
             return None
         seat.assignment = None
         return Finished(assignment.item, dataclasses.replace(record, worker=f"worker-{seat.number}"))
@@ -235,7 +273,9 @@ class Coordinator:
             item = self._pick(ready) if seat.free else None
             if item is not None:
                 attempt = self._ledger.next_attempt(item.item_id)
-                job = Job(item.item_id, attempt, item.policy, item.episode, self._policies.horizons.get(item.policy))
+                horizon = self._policies.horizons.get(item.policy)
+                artifacts = self._artifacts.request(item, attempt)
+                job = Job(item.item_id, attempt, item.policy, item.episode, horizon, artifacts)
                 self._fleet.assign(seat, Assignment(item, job), self._source(item.policy))
 
     def _pick(self, ready: Collection[str]) -> WorkItem | None:

@@ -14,12 +14,14 @@ from vlassess.execution.launch import WorkerLaunch
 from vlassess.execution.process import Event, LineProcess
 from vlassess.execution.settings import FleetSettings
 from vlassess.schema.items import WorkItem
-from vlassess_link.benchmarks.attempt import POLICY_PHASES, Job, unstarted_record
+from vlassess_link.benchmarks.attempt import Job, timeout_charge, unstarted_record
 from vlassess_link.data import EpisodeRecord, ErrorInfo
 from vlassess_link.jsonable import to_json
+from vlassess_link.worker import EXIT_LEASE
 
-STEADY_PHASES = ("reset", "step", "render", "inference")
-KILLED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT)
+STEADY_PHASES = ("reset", "step", "render", "inference", "artifact")
+KILLED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT, EXIT_LEASE)
+"""How a worker ends that its simulator did not end: by somebody's signal, or because it missed its lease."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Seat:
         assignment: What it is busy with, None while it is free.
         loaded: It has loaded the benchmark.
         leaving: It said that it ends itself, so it gets no further episode.
+        local: The policy of its episode runs in its own process.
     """
 
     def __init__(self, number: int, process: LineProcess) -> None:
@@ -46,6 +49,7 @@ class Seat:
         self.assignment: Assignment | None = None
         self.loaded = False
         self.leaving = False
+        self.local = False
         self.phase = "load"
         self.heard = time.monotonic()
         self.silenced = False
@@ -64,10 +68,13 @@ class Seat:
         """Say what the end of its process means for the episode that it was busy with."""
         words = self.process.last_words()
         if self.silenced:
-            charged = ("policy", "InferenceTimeout") if self.phase in POLICY_PHASES else ("benchmark", "PhaseTimeout")
+            # What was heard last may be of an earlier phase. Waiting for a remote policy never silences a worker, so
+            # only a local one can be charged.
+            remote = self.phase == "inference" and not self.local
+            charged = ("benchmark", "PhaseTimeout") if remote else timeout_charge(self.phase)
             text = f"{self.phase} did not end within {deadline:g} s and the worker did not react; it was killed"
             return ErrorInfo(charged[0], self.phase, charged[1], text, words)
-        origin = "infrastructure" if returncode in KILLED else "benchmark"
+        origin = "infrastructure" if returncode in KILLED or self.phase == "connect" else "benchmark"
         how = f"by signal {-returncode}" if returncode < 0 else f"with exit code {returncode}"
         return ErrorInfo(origin, self.phase, "WorkerDied", f"the worker process ended {how} in mid-episode", words)
 
@@ -115,6 +122,7 @@ class Fleet:
         """Hand an episode to a free worker."""
         job = assignment.job
         seat.assignment = assignment
+        seat.local = "local" in source
         seat.heard = time.monotonic()
         seat.process.send(
             "run",
@@ -124,6 +132,7 @@ class Fleet:
             episode=to_json(job.episode),
             policy=source,
             horizon=job.horizon,
+            artifacts=to_json(job.artifacts),
         )
 
     def remove(self, process: LineProcess, returncode: int) -> EpisodeRecord | None:

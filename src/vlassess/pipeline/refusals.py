@@ -8,12 +8,12 @@ from typing import Any
 from vlassess.plan import plan_hash
 from vlassess.schema.config import RunConfig
 from vlassess.schema.items import WorkItem
-from vlassess.schema.manifest import RunManifest
+from vlassess.schema.manifest import RunManifest, WorkerInterpreter
 from vlassess_link.errors import VlassessError
 from vlassess_link.jsonable import from_json, to_json
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
-NO_MATTER = ("name", "execution", "output", "gates")
+NO_MATTER = ("name", "execution", "artifacts", "output", "gates")
 """Parts of a config that change no episode."""
 
 
@@ -29,7 +29,7 @@ def refuse_other_plan(
     Raises:
         ResumeRefusedError: the plans differ, or how their episodes are run; shows in what.
     """
-    if plan_hash(wanted) == manifest.plan_hash and _conduct(config) == _conduct(manifest.config):
+    if plan_hash(wanted) == manifest.plan_hash and conduct(config) == conduct(manifest.config):
         return
     before, after = {item.item_id for item in planned}, {item.item_id for item in wanted}
     old, new = manifest.config.model_dump(mode="json"), config.model_dump(mode="json")
@@ -41,9 +41,10 @@ def refuse_other_plan(
     )
 
 
-def _conduct(config: RunConfig) -> tuple[Any, ...]:
+def conduct(config: RunConfig) -> dict[str, Any]:
     """Return what changes an episode's course but is in no item: the benchmark's parameters and the horizons."""
-    return config.benchmark.params, {label: source.horizon for label, source in config.policies.items()}
+    horizons = {f"policies.{label}.horizon": source.horizon for label, source in config.policies.items()}
+    return {"benchmark.params": config.benchmark.params, **horizons}
 
 
 def refuse_other_benchmark(manifest: RunManifest, spec: BenchmarkSpec) -> None:
@@ -60,6 +61,31 @@ def refuse_other_benchmark(manifest: RunManifest, spec: BenchmarkSpec) -> None:
             f"the benchmark is not the one that {manifest.run_id} was begun with ({'; '.join(changed)}). "
             "Take the old one, or start a new run"
         )
+
+
+def refuse_other_interpreter(manifest: RunManifest, worker: WorkerInterpreter | None) -> None:
+    """Refuse to mix two interpreters of the benchmark's workers: another simulator may behave otherwise.
+
+    Raises:
+        ResumeRefusedError: Python or a package differs; shows in what. Another path to the same is no difference.
+    """
+    old = manifest.worker
+    if (old and old.digest) == (worker and worker.digest):
+        return
+    before, after = _contents(old), _contents(worker)
+    changed = [
+        f"{name}: {before.get(name)} -> {after.get(name)}"
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+    raise ResumeRefusedError(
+        f"the benchmark's interpreter is not the one that {manifest.run_id} was begun with "
+        f"({'; '.join(changed[:10])}{'; ...' if len(changed) > 10 else ''}). Take the old one, or start a new run"
+    )
+
+
+def _contents(worker: WorkerInterpreter | None) -> dict[str, str]:
+    return {"python": worker.python, **worker.packages} if worker else {"python": "the harness's own"}
 
 
 def refuse_other_policies(manifest: RunManifest, specs: Mapping[str, PolicySpec]) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from vlassess import provenance
+from vlassess.artifacts import require
 from vlassess.catalog import Catalog
 from vlassess.execution import (
     Coordinator,
@@ -23,7 +24,14 @@ from vlassess.execution import (
     group_of,
     stop_on_signals,
 )
-from vlassess.pipeline.refusals import refuse_other_benchmark, refuse_other_plan, refuse_other_policies
+from vlassess.pipeline.parts import Asked, described, part_of, taken
+from vlassess.pipeline.recording import recording
+from vlassess.pipeline.refusals import (
+    refuse_other_benchmark,
+    refuse_other_interpreter,
+    refuse_other_plan,
+    refuse_other_policies,
+)
 from vlassess.pipeline.sides import Stage, benchmark_spec, resolve, staged
 from vlassess.plan import make_plan, plan_hash
 from vlassess.records import RunDirectory
@@ -31,10 +39,13 @@ from vlassess.report import summarise, write_report
 from vlassess.schema.config import RunConfig
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
-from vlassess.schema.manifest import RunManifest
+from vlassess.schema.manifest import RunManifest, WorkerInterpreter
 from vlassess.schema.summary import Summary
 from vlassess.verdict import INCOMPLETE, exit_code
 from vlassess_link.jsonable import to_json
+
+WHOLE = Asked()
+"""The whole plan."""
 
 
 @dataclass(frozen=True)
@@ -58,25 +69,33 @@ class RunResult:
     exit_code: int
 
 
-def start(config: RunConfig, catalog: Catalog, listener: Listener, stop: StopSwitch | None = None) -> RunResult:
-    """Run a config in a new run directory.
+def start(
+    config: RunConfig, catalog: Catalog, listener: Listener, stop: StopSwitch | None = None, asked: Asked = WHOLE
+) -> RunResult:
+    """Run a config, or a part of it, in a new run directory.
 
     Raises:
         VlassessError: nothing was run, and why: the config does not fit the benchmark, a side cannot be
-            loaded or reached, or the two do not fit each other.
+            loaded or reached, the two do not fit each other, or there is no such part of the plan.
     """
     switch = stop or StopSwitch()
-    sides = resolve(config, catalog)
-    items = make_plan(config, benchmark_spec(sides, config))
+    require(config.artifacts)
+    sides = resolve(config, catalog, listener.note)
+    whole = make_plan(config, benchmark_spec(sides, config))
+    part = part_of(whole, asked.limit, asked.shard)
+    items = taken(whole, part)
     with ExitStack() as stack:
-        stack.enter_context(stop_on_signals(switch))
         stage = stack.enter_context(staged(sides, config, tuple(config.policies)))
-        manifest = make_manifest(config, stage, items)
+        # Not before: while the two sides start, Ctrl-C has no episode to wait for and ends everything at once.
+        stack.enter_context(stop_on_signals(switch))
+        manifest = make_manifest(config, stage, items).model_copy(update={"part": part, "command": asked.command})
         run = RunDirectory.create(free_path(config, manifest), manifest, items)
         stage.side.servers.move_logs(stage.logs.rename(run.path / "logs"))
         stack.enter_context(run.lock())
         listener.planned(run.path, len(items), 0)
-        ending = execute(Job(run, config, items, sides.launch), stage, listener, switch)
+        if part is not None:
+            listener.note(f"this run is a part of its plan: {described(part)}")
+        ending = execute(Job(run, config, items, stage.launch), stage, listener, switch)
         return conclude(run, config, ending)
 
 
@@ -92,6 +111,7 @@ def resume(
     switch = stop or StopSwitch()
     run = RunDirectory.open(run_dir)
     wanted = config or run.manifest.config
+    require(wanted.artifacts)
     with ExitStack() as stack:
         left = stack.enter_context(run.lock())
         if left is not None:
@@ -101,18 +121,20 @@ def resume(
             listener.note(f"the last line of episodes.jsonl was torn ({torn} bytes) and is dropped; it runs again")
         finished = {record.item_id for record in records if record.final}
         items = run.items()
-        sides = resolve(wanted, catalog)
-        refuse_other_plan(run.manifest, items, make_plan(wanted, benchmark_spec(sides, wanted)), wanted)
+        sides = resolve(wanted, catalog, listener.note)
+        planned = taken(make_plan(wanted, benchmark_spec(sides, wanted)), run.manifest.part)
+        refuse_other_plan(run.manifest, items, planned, wanted)
         missing = tuple(item for item in items if item.item_id not in finished)
         listener.planned(run.path, len(items), len(items) - len(missing))
         if not missing:
             return conclude(run, wanted, Ending(interrupted=False))
-        stack.enter_context(stop_on_signals(switch))
         labels = tuple(dict.fromkeys(item.policy for item in missing))
         stage = stack.enter_context(staged(sides, wanted, labels, run.path / "logs"))
+        stack.enter_context(stop_on_signals(switch))
         refuse_other_benchmark(run.manifest, stage.spec)
+        refuse_other_interpreter(run.manifest, worker_interpreter(stage))
         refuse_other_policies(run.manifest, stage.policy_specs)
-        ending = execute(Job(run, wanted, missing, sides.launch), stage, listener, switch)
+        ending = execute(Job(run, wanted, missing, stage.launch), stage, listener, switch)
         return conclude(run, wanted, ending)
 
 
@@ -142,9 +164,20 @@ def make_manifest(config: RunConfig, stage: Stage, items: Sequence[WorkItem]) ->
         benchmark_spec=to_json(stage.spec),
         policy_specs={label: to_json(spec) for label, spec in stage.policy_specs.items()},
         policy_identities={label: spec.identity.digest for label, spec in stage.policy_specs.items()},
+        worker=worker_interpreter(stage),
         versions=provenance.versions(),
         git=provenance.git_state(Path.cwd()),
         hardware=provenance.hardware(),
+    )
+
+
+def worker_interpreter(stage: Stage) -> WorkerInterpreter | None:
+    """Return what the manifest says of the workers' interpreter; None where it is the harness's."""
+    found = stage.environment
+    if found is None:
+        return None
+    return WorkerInterpreter(
+        path=str(found.python), digest=found.digest, python=found.version, packages=dict(found.packages)
     )
 
 
@@ -180,13 +213,11 @@ def execute(job: Job, stage: Stage, listener: Listener, stop: StopSwitch) -> End
         for task in stage.spec.tasks
         for label in stage.policy_specs
     }
-    work = Work(job.items, settings, attempts_by_item(job.run.records().records), expected)
-    log = job.run.log()
-    try:
+    before = attempts_by_item(job.run.records().records)
+    with recording(job.run, job.config.artifacts, listener, stop) as artifacts, closing(job.run.log()) as log:
+        work = Work(job.items, settings, before, expected, artifacts)
         fleet = Fleet(job.launch, settings, job.run.path / "logs")
         return Coordinator(work, fleet, stage.side, log, listener, stop).run()
-    finally:
-        log.close()
 
 
 def conclude(run: RunDirectory, config: RunConfig, ending: Ending) -> RunResult:

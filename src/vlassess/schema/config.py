@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -38,7 +38,12 @@ class BenchmarkSource(Strict):
     target: str | None = None
     """Somebody's own: "package.module:Class" or "path/to/file.py:Class"."""
     params: dict[str, Any] = Field(default_factory=dict)
-    """Keyword arguments of its constructor."""
+    """Keyword arguments of its constructor; they come on top of those of its `benchmark.toml`."""
+    interpreter: str | None = None
+    """Python that its workers run in, by path or name, or a pinned requirements file (`.txt`) from which one is
+    built once; None: as its `benchmark.toml` says, else the one that runs vlassess."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Environment variables of its workers; they win over those that are set and those of its `benchmark.toml`."""
 
     @model_validator(mode="after")
     def _one_source(self) -> BenchmarkSource:
@@ -99,6 +104,8 @@ class Deadlines(Strict):
     """One make_obs()."""
     inference: Number = Field(default=60.0, gt=0)
     """One answer of the policy."""
+    artifact: Number = Field(default=60.0, gt=0)
+    """One picture, or one write, that only a recording needs."""
 
 
 class ExecutionConfig(Strict):
@@ -110,6 +117,26 @@ class ExecutionConfig(Strict):
     """Further attempts after a benchmark or infrastructure error."""
     deadlines: Deadlines = Deadlines()
     """Seconds per phase."""
+
+
+class ArtifactsConfig(Strict):
+    """What is recorded beside the episodes. Nothing here changes a result."""
+
+    video: Literal["off", "on", "failures", "sample"] = "off"
+    """Videos of no episode, all, those without success, or `sample` of them."""
+    sample: Count = Field(default=5, ge=1)
+    """How many episodes of each policy are filmed with `video: sample`; the same for all, spread over the tasks."""
+    fps: Number | None = Field(default=None, gt=0, le=1000)
+    """Pictures per second of a video; None: the benchmark's control rate, so that it plays in real time."""
+    steps: bool = Field(default=False, strict=True)
+    """Keep action, state, progress and times of every control step, as `steps.parquet`."""
+    inputs: Count = Field(default=0, ge=0)
+    """Keep the first observations that the policy was given, this many an episode, as `inputs.npz`."""
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anything is recorded."""
+        return self.video != "off" or self.steps or self.inputs > 0
 
 
 class Gates(Strict):
@@ -144,6 +171,8 @@ class RunConfig(Strict):
     """Label -> what to measure. `policy:` is the short form for one."""
     execution: ExecutionConfig = ExecutionConfig()
     """How the run uses the machine."""
+    artifacts: ArtifactsConfig = ArtifactsConfig()
+    """What is recorded beside the episodes."""
     output: Path = Path("runs")
     """Folder that the run directory is made in."""
     gates: Gates = Gates()

@@ -5,7 +5,7 @@ port to open, and its death is a closed pipe. Messages, one JSON object a line, 
 
 ```
 in   load       benchmark {target, params}, policies {label: source}, deadlines {phase: seconds}, lease
-     run        item_id, attempt, label, episode, policy (source), horizon
+     run        item_id, attempt, label, episode, policy (source), horizon, artifacts (an `ArtifactRequest` or null)
      heartbeat  renews the lease; without it the worker ends itself
      stop       ends the worker once it is idle
 out  hello      protocol, pid, host, python, versions
@@ -33,8 +33,9 @@ from typing import Any, Dict, Mapping, Optional, TextIO, cast
 import numpy as np
 
 from vlassess_link._version import __version__
-from vlassess_link.benchmarks.attempt import POLICY_PHASES, Attempt, Job, Monitor, error_info, unstarted_record
+from vlassess_link.benchmarks.attempt import Attempt, Job, Monitor, error_info, timeout_charge, unstarted_record
 from vlassess_link.benchmarks.base import Benchmark
+from vlassess_link.benchmarks.recording import ArtifactRequest
 from vlassess_link.data import Episode, EpisodeRecord, ErrorInfo
 from vlassess_link.digest import canonical_json
 from vlassess_link.jsonable import from_json, to_json
@@ -105,6 +106,7 @@ class Worker:
             message["label"],
             from_json(Episode, message["episode"]),
             message.get("horizon"),
+            from_json(ArtifactRequest, message["artifacts"]) if message.get("artifacts") else None,
         )
         self.item_id = job.item_id
         self.send_record(self._record(job, message["policy"]))
@@ -124,7 +126,11 @@ class Worker:
             self.monitor.enter(before)
         self.attempt = Attempt(job, self._benchmark, policy, self.monitor)
         try:
-            return self.attempt.run()
+            record = self.attempt.run()
+            if self.attempt.recording_problem is not None:
+                text = f"the recording of {job.item_id} is not whole: {self.attempt.recording_problem}"
+                self.channel.send("log", text=text)
+            return record
         finally:
             self.attempt = None
 
@@ -190,7 +196,7 @@ class Watchdog(threading.Thread):
     def _end(self, phase: str, limit: float) -> None:
         attempt = self._worker.attempt
         if attempt is not None:
-            charged = ("policy", "InferenceTimeout") if phase in POLICY_PHASES else ("benchmark", "PhaseTimeout")
+            charged = timeout_charge(phase)
             text = f"{phase} took longer than its deadline of {limit:g} s: mend it or raise execution.deadlines.{phase}"
             self._worker.send_record(attempt.record(error=ErrorInfo(charged[0], phase, charged[1], text)), leaving=True)
         os._exit(EXIT_HUNG)

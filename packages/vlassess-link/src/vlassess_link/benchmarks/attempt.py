@@ -14,6 +14,14 @@ import numpy as np
 
 from vlassess_link.benchmarks.base import Benchmark, view_for
 from vlassess_link.benchmarks.loop import run_episode
+from vlassess_link.benchmarks.recording import (
+    PHASE,
+    ArtifactRequest,
+    RecordedBenchmark,
+    RecordedPolicy,
+    Recorder,
+    recorded_view,
+)
 from vlassess_link.data import (
     ActionChunk,
     Episode,
@@ -32,7 +40,7 @@ from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
 BENCHMARK_PHASES = ("load", "reset", "step", "render")
 POLICY_PHASES = ("inference",)
-PHASES = (*BENCHMARK_PHASES, *POLICY_PHASES)
+PHASES = (*BENCHMARK_PHASES, *POLICY_PHASES, PHASE)
 """What an attempt's seconds are told by; the rest of its total is the harness's own."""
 
 
@@ -46,6 +54,7 @@ class Job:
         label: The policy's label in the run.
         episode: What to run.
         horizon: Replaces the policy's own; None: as its spec says.
+        artifacts: What to record beside it; None: nothing.
     """
 
     item_id: str
@@ -53,6 +62,7 @@ class Job:
     label: str
     episode: Episode
     horizon: Optional[int] = None
+    artifacts: Optional[ArtifactRequest] = None
 
 
 class Monitor:
@@ -228,22 +238,40 @@ class Attempt:
         self._raw_benchmark = benchmark
         self._monitor = monitor
         self._benchmark = WatchedBenchmark(benchmark, monitor)
-        self._policy = WatchedPolicy(policy, benchmark.spec, monitor)
+        self._recorder = Recorder(job.artifacts, monitor.enter, lambda: monitor.seconds) if job.artifacts else None
+        delivered = RecordedPolicy(policy, self._recorder) if self._recorder else policy
+        self._policy = WatchedPolicy(delivered, benchmark.spec, monitor)
         self._horizon = effective_horizon(policy.spec, job.horizon)
         self._started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
         self._begin: float = monitor.clock()
 
+    @property
+    def recording_problem(self) -> Optional[str]:
+        """Why less was recorded than was asked for; None where nothing was wrong."""
+        return self._recorder.problem if self._recorder is not None else None
+
     def run(self) -> EpisodeRecord:
         """Run the episode; what either side raises becomes the record's error."""
         before = self._monitor.enter("reset")
+        ending: Dict[str, Any] = {}
+        recorded: Optional[RecordedBenchmark] = None
         try:
-            self._raw_benchmark.view = view_for(self._benchmark.spec, self._policy.spec)
-            outcome = run_episode(self._job.episode, self._benchmark, self._policy, self._horizon)
+            view = view_for(self._benchmark.spec, self._policy.spec)
+            self._raw_benchmark.view = recorded_view(view, self._benchmark.spec, self._job.artifacts)
+            recorded = self._recorded(blind=not view.cameras)
+            ending["outcome"] = run_episode(self._job.episode, recorded or self._benchmark, self._policy, self._horizon)
         except Exception as error:
-            return self.record(error=error_info(error, self._monitor.phase))
+            ending["error"] = error_info(error, self._monitor.phase)
         finally:
             self._monitor.enter(before)
-        return self.record(outcome=outcome)
+        if recorded is not None:
+            recorded.finish()
+        return self.record(**ending)
+
+    def _recorded(self, blind: bool) -> Optional[RecordedBenchmark]:
+        if self._recorder is None:
+            return None
+        return RecordedBenchmark(self._benchmark, self._raw_benchmark, self._recorder, blind)
 
     def record(self, **ending: Any) -> EpisodeRecord:
         """Return the record of the attempt so far with its ``outcome`` or ``error``."""
@@ -310,6 +338,13 @@ def _origin(error: BaseException, phase: str) -> str:
     if phase in POLICY_PHASES:
         return "policy"
     return "benchmark" if phase in (*BENCHMARK_PHASES, "other") else "infrastructure"
+
+
+def timeout_charge(phase: str) -> Tuple[str, str]:
+    """Return origin and kind of the error when ``phase`` ran past its deadline."""
+    if phase in POLICY_PHASES:
+        return "policy", "InferenceTimeout"
+    return "infrastructure" if phase == PHASE else "benchmark", "PhaseTimeout"
 
 
 def _floats(values: Optional[np.ndarray]) -> Tuple[float, ...]:
