@@ -1,6 +1,17 @@
 """The run directory: append-only, versioned, and enough to recompute every number."""
 
+from vlassess.records.joining import ConflictError, Joined, Kept, join_records
 from vlassess.records.lock import RunLockedError
 from vlassess.records.store import RecordLog, RunDirectory, RunDirectoryError, StorageFullError
 
-__all__ = ["RecordLog", "RunDirectory", "RunDirectoryError", "RunLockedError", "StorageFullError"]
+__all__ = [
+    "ConflictError",
+    "Joined",
+    "Kept",
+    "RecordLog",
+    "RunDirectory",
+    "RunDirectoryError",
+    "RunLockedError",
+    "StorageFullError",
+    "join_records",
+]
