@@ -2,7 +2,16 @@
 
 ```toml
 target = "adapter.py:Tabletop"        # file relative to the folder, or module:Class
-requirements = ["mujoco>=3.3"]        # of its interpreter
+requirements = ["mujoco>=3.3"]        # where it runs in the harness's own interpreter
+
+[interpreter]                         # where it runs in one of its own: this, or python = "/path/to/bin/python"
+requirements = "requirements.txt"     # pinned, relative to the folder
+requires-python = ">=3.10,<3.13"
+disk_mb = 300
+licence = "MIT"
+
+[params]                              # keyword arguments of its constructor
+cameras = ["front"]
 
 [env]                                 # environment variables of its workers
 MUJOCO_GL = "egl"
@@ -24,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from vlassess.catalog.entries import BenchmarkEntry
+from vlassess.catalog.interpreters import read_interpreter
 from vlassess.schema.problems import nearest, shown
 from vlassess_link.errors import ContractError, PluginError
 from vlassess_link.jsonable import from_json
@@ -34,7 +44,7 @@ toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "to
 
 MANIFEST = "benchmark.toml"
 SPEC = "spec.json"
-KEYS = ("name", "target", "requirements", "env", "policies")
+KEYS = ("name", "target", "requirements", "interpreter", "params", "env", "policies")
 
 
 def read_folder(folder: Path, source: str, target: str | None = None) -> BenchmarkEntry:
@@ -59,6 +69,8 @@ def read_folder(folder: Path, source: str, target: str | None = None) -> Benchma
         folder=folder,
         env=manifest.get("env", {}),
         requirements=tuple(manifest.get("requirements", ())),
+        interpreter=read_interpreter(manifest.get("interpreter"), folder, str(folder / MANIFEST)),
+        params=manifest.get("params", {}),
         spec=spec,
         policies={
             label: target_in(folder, policy, f"{folder / MANIFEST}: policies.{label}")
@@ -113,6 +125,8 @@ def _mistake(key: str, value: Any) -> str | None:
     if key == "requirements":
         fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
         return None if fits else "a list of texts"
+    if key in ("interpreter", "params"):
+        return None if isinstance(value, Mapping) else "a table"
     fits = isinstance(value, Mapping) and all(isinstance(item, str) for item in value.values())
     return None if fits else "a table of texts"
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from vlassess.catalog.entries import BUNDLED, BenchmarkEntry, PolicyEntry
 from vlassess.catalog.folder import MANIFEST, file_and_class, read_folder, target_in
+from vlassess.catalog.interpreters import chosen_interpreter
 from vlassess.catalog.plugins import BENCHMARKS, POLICIES, module_benchmark, plugin_benchmarks, plugin_policies
 from vlassess.schema.config import BenchmarkSource, PolicySource
 from vlassess.schema.problems import nearest
@@ -57,13 +58,20 @@ class Catalog:
         )
 
     def resolve_benchmark(self, source: BenchmarkSource) -> BenchmarkEntry:
-        """Return the benchmark that a config names; its spec is None where parameters may change it.
+        """Return the benchmark that a config names, with the config's parameters, variables and interpreter.
+
+        Its spec is None where parameters may change it.
 
         Raises:
             PluginError: no benchmark has this name, or the target's file is not there.
         """
         entry = _by_target(source.target) if source.target is not None else self._benchmark(source.name or "")
-        return dataclasses.replace(entry, spec=None) if source.params else entry
+        return dataclasses.replace(
+            entry,
+            spec=None if source.params else entry.spec,
+            params={**entry.params, **source.params},
+            interpreter=chosen_interpreter(source.interpreter, entry.interpreter),
+        )
 
     def _benchmark(self, name: str) -> BenchmarkEntry:
         if name not in self.benchmarks:

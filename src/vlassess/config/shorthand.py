@@ -6,6 +6,7 @@ to, and only long forms can be merged.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,9 @@ def _resolve_paths(layer: dict[str, Any], base: Path, problems: list[str]) -> No
         for key in TARGET_KEYS:
             if isinstance(source, dict) and isinstance(source.get(key), str):
                 source[key] = resolve_target(source[key], base, join(path, key), problems)
+    benchmark = layer.get("benchmark")
+    if isinstance(benchmark, dict) and isinstance(benchmark.get("interpreter"), str):
+        benchmark["interpreter"] = resolve_interpreter(benchmark["interpreter"], base)
 
 
 def resolve_target(target: str, base: Path, path: str, problems: list[str]) -> Any:
@@ -117,6 +121,14 @@ def resolve_target(target: str, base: Path, path: str, problems: list[str]) -> A
         problems.append(f"{path} is {shown(target)}, but there is no file {found}; mend the path")
         return Unreadable()
     return f"{found}{colon}{name}"
+
+
+def resolve_interpreter(text: str, base: Path) -> str:
+    """Return an interpreter's path, or its requirements', absolute; the bare name of a program stays as it is."""
+    if "/" not in text and not text.endswith(".txt"):
+        return text
+    # Links are not followed: a virtual environment's python is one, and its target is outside the environment.
+    return os.path.normpath(Path(base, Path(text).expanduser()))
 
 
 def absolute(path: str, base: Path) -> Path:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vlassess.catalog import BenchmarkEntry, Catalog
-from vlassess.execution import PolicyServers, PolicySide, WorkerLaunch, probe, server_launch, worker_launch
+from vlassess.execution import (
+    Environment,
+    PolicyServers,
+    PolicySide,
+    WorkerLaunch,
+    in_environment,
+    prepare,
+    probe,
+    server_launch,
+    worker_launch,
+)
 from vlassess.schema.config import PolicySource, RunConfig
 from vlassess_link.benchmarks.base import view_for
 from vlassess_link.errors import ContractError, PluginError
@@ -20,11 +30,19 @@ from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
 @dataclass(frozen=True)
 class Sides:
-    """Both sides of a run, resolved but not started."""
+    """Both sides of a run, resolved but not started.
+
+    Attributes:
+        entry: The benchmark.
+        launch: How its workers start, but for the interpreter: see `in_own_interpreter`.
+        policies: Label -> where it runs.
+        note: Told what goes on while an interpreter is built.
+    """
 
     entry: BenchmarkEntry
     launch: WorkerLaunch
     policies: Mapping[str, PolicySource]
+    note: Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -35,21 +53,43 @@ class Stage:
     policy_specs: Mapping[str, PolicySpec]
     side: PolicySide
     logs: Path
+    launch: WorkerLaunch
+    environment: Environment | None = None
 
 
-def resolve(config: RunConfig, catalog: Catalog) -> Sides:
-    """Find both sides by name, url or target; starts nothing."""
+def resolve(config: RunConfig, catalog: Catalog, note: Callable[[str], None] = lambda text: None) -> Sides:
+    """Find both sides by name, url or target; starts nothing.
+
+    Args:
+        config: What names them.
+        catalog: What they are looked up in.
+        note: Told, a line at a time, what goes on while an interpreter is built.
+    """
     entry = catalog.resolve_benchmark(config.benchmark)
     policies = {label: catalog.resolve_policy(source, entry) for label, source in config.policies.items()}
-    return Sides(entry, worker_launch(entry.target, config.benchmark.params, entry.env), policies)
+    launch = worker_launch(entry.target, entry.params, entry.env, config.benchmark.env)
+    return Sides(entry, launch, policies, note)
+
+
+def in_own_interpreter(sides: Sides) -> tuple[WorkerLaunch, Environment | None]:
+    """Return how workers start, and the benchmark's own interpreter; None for the harness's. Builds what is missing.
+
+    Raises:
+        PluginError: the interpreter cannot be used or built; says why.
+    """
+    if sides.entry.interpreter is None:
+        return sides.launch, None
+    environment = prepare(sides.entry.interpreter, sides.entry.name, sides.note)
+    return in_environment(sides.launch, environment), environment
 
 
 def benchmark_spec(sides: Sides, config: RunConfig) -> BenchmarkSpec:
     """Return the stored spec, or ask a worker."""
     if sides.entry.spec is not None:
         return sides.entry.spec
+    launch, _ = in_own_interpreter(sides)
     with temporary_logs(config) as logs:
-        return probe(sides.launch, {}, config.execution.deadlines.model_dump(), logs / "probe.log").benchmark
+        return probe(launch, {}, config.execution.deadlines.model_dump(), logs / "probe.log").benchmark
 
 
 @contextmanager
@@ -57,6 +97,7 @@ def staged(sides: Sides, config: RunConfig, labels: Sequence[str], logs: Path | 
     """Start the policies ``labels``, ask both sides for their specs and check them; stops the servers at the end."""
     policies = {label: sides.policies[label] for label in labels}
     launches = {label: server_launch(source.serve, source.params) for label, source in policies.items() if source.serve}
+    launch, environment = in_own_interpreter(sides)
     with ExitStack() as stack:
         folder = logs if logs is not None else stack.enter_context(temporary_logs(config))
         folder.mkdir(exist_ok=True)
@@ -65,10 +106,11 @@ def staged(sides: Sides, config: RunConfig, labels: Sequence[str], logs: Path | 
         servers.start()
         sources = {label: worker_source(source) for label, source in policies.items() if not source.serve}
         asked = {**sources, **{label: {"url": servers.url(label)} for label in launches}}
-        found = probe(sides.launch, asked, config.execution.deadlines.model_dump(), folder / "probe.log")
+        found = probe(launch, asked, config.execution.deadlines.model_dump(), folder / "probe.log")
         check_fit(found.benchmark, found.policies, asked, sides.entry)
         horizons = {label: source.horizon for label, source in policies.items()}
-        yield Stage(found.benchmark, found.policies, PolicySide(sources, horizons, servers), folder)
+        side = PolicySide(sources, horizons, servers)
+        yield Stage(found.benchmark, found.policies, side, folder, launch, environment)
 
 
 def worker_source(source: PolicySource) -> dict[str, Any]:

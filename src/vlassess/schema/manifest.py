@@ -48,6 +48,21 @@ class RunSource(BaseModel):
     """How many of these an earlier source had already; they were left out."""
 
 
+class WorkerInterpreter(BaseModel):
+    """A benchmark's own interpreter."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    """Where it lay."""
+    digest: str
+    """Of Python's version and every package's; resume refuses another."""
+    python: str
+    """Version of Python."""
+    packages: dict[str, str]
+    """Distribution -> version."""
+
+
 class RunManifest(BaseModel):
     """Content of ``run.json``."""
 
@@ -71,6 +86,8 @@ class RunManifest(BaseModel):
     """Label -> `PolicySpec` as JSON, of those reached before the first episode."""
     policy_identities: dict[str, str] = Field(default_factory=dict)
     """Label -> digest of the policy's identity; resume refuses a change."""
+    worker: WorkerInterpreter | None = None
+    """The interpreter of the workers, None where it is the harness's, of which `versions` tells."""
     versions: dict[str, str] = Field(default_factory=dict)
     """Package or tool -> version."""
     git: dict[str, str] = Field(default_factory=dict)
