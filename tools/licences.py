@@ -35,7 +35,7 @@ HEADER = """# Licences
 vlassess is under the Apache License 2.0. This is what an installation with all extras brings, as the
 packages declare it (Linux, Python {python}). All of it may be used together with Apache-2.0 code; none of it is copied
 into this repository. The wheels of numpy and scipy also hold OpenBLAS (BSD) and GCC's runtime libraries (GPL with
-the runtime library exception).
+the runtime library exception); that of av holds FFmpeg with x264 (GPL), which the extra `artifacts` alone brings.
 
 | package | licence | for |
 |---|---|---|

@@ -40,14 +40,17 @@ class Spool:
     def pictures(self) -> Iterator[Frame]:
         """Yield every frame: one (height, width, 3) uint8 image a camera."""
         for file in sorted(self.folder.glob("frames-*.npz")):
-            with np.load(file, allow_pickle=False) as chunk:
-                cameras = [chunk[f"camera_{i}"] for i in range(len(self.cameras))]
+            chunk = _arrays(file)
+            cameras = [chunk[f"camera_{i}"] for i in range(len(self.cameras))]
             yield from zip(*cameras, strict=True)
 
     def steps(self) -> dict[str, np.ndarray]:
         """Return the arrays of the steps; empty where none were taken."""
         file = self.folder / "steps.npz"
-        if not file.exists():
-            return {}
-        with np.load(file, allow_pickle=False) as rows:
-            return {name: rows[name] for name in rows.files}
+        return _arrays(file) if file.exists() else {}
+
+
+def _arrays(file: Path) -> dict[str, np.ndarray]:
+    # numpy leaves a file that it cannot read open.
+    with file.open("rb") as opened, np.load(opened, allow_pickle=False) as found:
+        return {name: found[name] for name in found.files}

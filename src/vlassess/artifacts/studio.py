@@ -131,11 +131,12 @@ class Studio:
             self._notes.append(f"{left} recordings were left unwritten; the next --resume writes them")
         else:
             shutil.rmtree(self._spools, ignore_errors=True)
+        told = self.notes()
         if self._skipped:
-            self._notes.append(f"{self._skipped} attempts were not recorded, since recordings paused")
+            told.append(f"{self._skipped} attempts were not recorded, since recordings paused")
         if self._problems > SAME_NOTES:
-            self._notes.append(f"{self._problems} recordings have problems; {SAME_NOTES} of them were told")
-        return self.notes()
+            told.append(f"{self._problems} recordings have problems; {SAME_NOTES} of them were told")
+        return told
 
     def _put_away(self, spool: Path, item: WorkItem, record: EpisodeRecord) -> None:
         keep = item.item_id in self._filmed and (self._config.video != "failures" or record.counts_as != "success")

@@ -117,9 +117,8 @@ def save(path: str, arrays: Mapping[str, np.ndarray]) -> None:
 def as_bytes(image: np.ndarray) -> np.ndarray:
     """Return a copy of an image as uint8; floats are on the same scale."""
     if image.dtype == np.uint8:
-        return image.copy()
-    whole: np.ndarray = np.clip(np.rint(np.nan_to_num(image)), 0, 255)
-    return whole.astype(np.uint8)
+        return np.array(image)
+    return np.array(np.clip(np.rint(np.nan_to_num(image)), 0, 255), dtype=np.uint8)
 
 
 class StepRows:
