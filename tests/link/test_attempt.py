@@ -11,7 +11,7 @@ import pytest
 from tests.link.episodes import FunctionPolicy, ScriptedBenchmark, episode_of, job_of, walk
 from vlassess_link.benchmarks.attempt import Attempt, Job, Monitor, effective_horizon, error_info
 from vlassess_link.benchmarks.base import Benchmark
-from vlassess_link.data import COMPARED, EpisodeRecord, Observation, RawObservation, StepOutcome
+from vlassess_link.data import COMPARED, ActionChunk, EpisodeRecord, Observation, RawObservation, StepOutcome
 from vlassess_link.data import Episode as Planned
 from vlassess_link.digest import ArrayDigest, arrays_digest
 from vlassess_link.errors import (
@@ -246,6 +246,18 @@ def test_digests_are_those_of_what_was_delivered_and_executed() -> None:
     assert record.actions_digest == actions.hexdigest()
     state = {name: np.array(value) for name, value in record.initial_state.items()}
     assert record.state_digest == arrays_digest(state)
+
+
+@pytest.mark.parametrize("actions", [[-0.25, 0.5, 1.0, 0.75, 0.0], [1.0, 0.5, -0.25, 0.75, 0.0]])
+def test_bounds_of_actions_are_kept_though_a_policy_reuses_its_buffer(actions: list[float]) -> None:
+    buffer = np.zeros((1, 1))
+
+    def answer(obs: Observation) -> ActionChunk:
+        buffer[:] = actions[obs.step]
+        return ActionChunk(buffer)
+
+    record = attempt(policy=FunctionPolicy(answer), job=job_of(episode_of(limit=5)))
+    assert (record.steps, record.action_low, record.action_high) == (5, (-0.25,), (1.0,))
 
 
 @pytest.mark.parametrize("policy", [{"chunk": 3}, {"chunk": 2, "noise": 0.5}, {"fault": "nan", "fault_step": 2}])

@@ -61,7 +61,7 @@ def test_nothing_to_do_starts_nobody(tmp_path: Path) -> None:
 def test_no_more_workers_are_started_than_there_are_episodes(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     bench.run(ITEMS[:1], workers=8)
-    assert [path.name for path in tmp_path.iterdir()] == ["worker-0.log"]
+    assert [path.name for path in tmp_path.glob("*.log")] == ["worker-0.log"]
 
 
 def test_an_error_is_tried_again_with_the_same_seeds(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_worker_that_dies_is_replaced_and_its_episode_run_again(tmp_path: Path
     assert bench.errors == [("benchmark", "WorkerDied")]
     lost = next(record for record in bench.sink.records if record.error is not None)
     assert lost.error is not None
-    assert lost.error.message == "the worker process ended with exit code 9 in mid-episode"
+    assert lost.error.message == "the worker process ended with exit code 9 in mid-episode, in step"
     assert all(bench.last_of(item).counts_as == "success" for item in ITEMS)
     assert any("ended (9) and is replaced" in note for note in bench.watcher.notes)
 
@@ -162,9 +162,11 @@ def test_pressed_once_it_finishes_what_runs(tmp_path: Path) -> None:
 
 
 def test_pressed_twice_it_stops_now(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, {"fault": "step_hangs", "fault_indices": [1, 2, 3]})
+    bench = Bench(tmp_path, {"fault": "step_hangs", "fault_indices": [1, 2, 3], "step_seconds": 0.3})
 
     def press(number: int) -> None:
+        assert bench.fleet is not None
+        assert bench.fleet.busy, "somebody must be hanging by now"
         bench.stop.press()
         bench.stop.press()
 

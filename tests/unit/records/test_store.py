@@ -100,7 +100,8 @@ def run_in_memory(tmp_path: Path) -> Iterator[RunDirectory]:
 def test_a_kill_at_any_byte_loses_at_most_the_last_record(run_in_memory: RunDirectory) -> None:
     run = run_in_memory
     earlier = records_of(ITEMS[:3])
-    last, after = record_of(ITEMS[3]), record_of(ITEMS[4])
+    # The last one is the longest: what is left of it must not show behind the next.
+    last, after = dataclasses.replace(record_of(ITEMS[3]), host="h" * 300), record_of(ITEMS[4])
     append(run, *earlier, last)
     file = run.path / "episodes.jsonl"
     whole = file.read_bytes()
