@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.unit.runs import POLICY, config_of
+from tests.unit.small_disk import grow, small_disk
 from vlassess.catalog import Catalog
 from vlassess.execution import StopSwitch
 from vlassess.pipeline import ResumeRefusedError, RunResult, report, resume, start, summarise_run
@@ -344,6 +345,27 @@ def test_a_served_policy_is_started_and_stopped(tmp_path: Path) -> None:
     for record in records(result):
         by_policy[record.policy][record.episode_id] = (record.actions_digest, record.inputs_digest, record.outcome)
     assert by_policy["local"] == by_policy["served"]
+
+
+def test_a_full_disk_ends_in_a_sentence_and_the_run_is_resumed_when_there_is_room(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "small", 64) as disk:
+        asked = config(disk, episodes=30)
+        first = start(asked, EMPTY, SilentListener())
+        assert (first.exit_code, first.complete, first.interrupted) == (3, False, False)
+        assert first.reasons[0].startswith("no space left for ")
+        assert first.reasons[0].endswith(f"free some, then run `vlassess run --resume {first.run_dir}`")
+        assert any("report.html was not written" in reason for reason in first.reasons)
+        kept = records(first)
+        assert 5 < len(kept) < 60
+
+        grow(disk, 8192)
+        watcher = Watcher()
+        second = resume(first.run_dir, None, EMPTY, watcher)
+        assert (second.exit_code, second.complete, second.reasons) == (0, True, ())
+        assert watcher.plans == [(first.run_dir, 60, len(kept))]
+        assert records(second)[: len(kept)] == kept
+        assert len(records(second)) == 60
+        assert (second.run_dir / "report.html").stat().st_size > 10_000
 
 
 def test_a_report_is_made_anew_from_the_files_alone(tmp_path: Path) -> None:

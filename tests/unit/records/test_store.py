@@ -3,7 +3,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.unit.runs import error_of, items_of, manifest_of, record_of, records_of
+from tests.unit.small_disk import small_disk
 from vlassess.records import RecordLog, RunDirectory, RunDirectoryError, StorageFullError
 from vlassess.records.lines import CorruptLineError, strict_line
 from vlassess_link.jsonable import to_json
@@ -160,24 +160,13 @@ def test_nan_never_reaches_the_file(run: RunDirectory) -> None:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    if os.geteuid() != 0:
-        pytest.skip("NOT TESTED: a full disk needs root, to mount a tmpfs of 64 KiB")
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(folder)], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"NOT TESTED: a full disk; no tmpfs can be mounted here: {mounted.stderr.strip()}")
-    try:
+def small(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "small", 64) as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk_loses_nothing_and_can_be_resumed(small_disk: Path) -> None:
-    run = RunDirectory.create(small_disk / "run", manifest_of(), ITEMS[:1])
+def test_a_full_disk_loses_nothing_and_can_be_resumed(small: Path) -> None:
+    run = RunDirectory.create(small / "run", manifest_of(), ITEMS[:1])
     log, kept = run.log(), 0
     record = dataclasses.replace(record_of(ITEMS[0]), host="h" * 1000)
 
@@ -197,19 +186,19 @@ def test_a_full_disk_loses_nothing_and_can_be_resumed(small_disk: Path) -> None:
     with run.lock() as left:
         assert left is None
 
-    (small_disk / "run" / "plan.jsonl").unlink()
+    (small / "run" / "plan.jsonl").unlink()
     log.append([record])
     log.close()
     assert run.records() == ([record] * (kept + 1), 0)
 
 
-def test_a_run_cannot_be_made_on_a_full_disk(small_disk: Path) -> None:
-    with (small_disk / "ballast").open("wb") as file, pytest.raises(OSError, match="No space left"):
+def test_a_run_cannot_be_made_on_a_full_disk(small: Path) -> None:
+    with (small / "ballast").open("wb") as file, pytest.raises(OSError, match="No space left"):
         file.write(bytes(70_000))
     with pytest.raises(StorageFullError, match=r"no space left for .*: free some or choose another --output"):
-        RunDirectory.create(small_disk / "run", manifest_of(), ITEMS)
+        RunDirectory.create(small / "run", manifest_of(), ITEMS)
     with pytest.raises(RunDirectoryError, match=r"holds no run\.json"):
-        RunDirectory.open(small_disk / "run")
+        RunDirectory.open(small / "run")
 
 
 class Failing(RecordLog):
