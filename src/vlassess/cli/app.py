@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from vlassess.cli.options import ListOptions, PlanOptions, ReportOptions, RunOptions, ServeOptions, takes
+from vlassess.cli.options import (
+    DoctorOptions,
+    ExportOptions,
+    ListOptions,
+    MergeOptions,
+    PlanOptions,
+    ReportOptions,
+    RunOptions,
+    ServeOptions,
+    takes,
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -53,6 +63,7 @@ def vlassess(
         "vlassess run tabletop-quick",
         "vlassess run my.yaml --policy ws://localhost:8000 --set episodes=20",
         "vlassess run my.yaml --policy my_model.py:MyModel --set suites=[pick] --min-success 0.8",
+        "vlassess run my.yaml --shard 2/7",
         "vlassess run --resume runs/my-20260102-030405-abcdef",
         note=EXIT_CODES,
     )
@@ -106,6 +117,49 @@ def report(options: ReportOptions) -> int:
     from vlassess.cli.showing import report
 
     return report(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess merge runs/my-* --output runs/my-whole",
+        note="Exit codes: 0 complete; 2 the runs do not belong together; 3 something is missing; 4 a gate failed.",
+    )
+)
+@takes(MergeOptions)
+def merge(options: MergeOptions) -> int:
+    """Join shards, or other runs of one plan, into one run; say what is missing and which command runs it."""
+    from vlassess.cli.merging import merge
+
+    return merge(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess export runs/my-20260102-030405-abcdef > my.csv",
+        "vlassess export runs/my-20260102-030405-abcdef --output my.parquet",
+    )
+)
+@takes(ExportOptions)
+def export(options: ExportOptions) -> int:
+    """Write every attempt of a run as one flat row, for other programs."""
+    from vlassess.cli.exporting import export
+
+    return export(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess doctor",
+        "vlassess doctor --json",
+        note="Exit codes: 0 nothing that a run needs is missing; 3 something is.",
+    )
+)
+@takes(DoctorOptions)
+def doctor(options: DoctorOptions) -> int:
+    """Try out what a run needs of this machine, rendering included, and say how to mend what fails."""
+    from vlassess.cli.examining import doctor
+
+    return doctor(options)
 
 
 @app.command(

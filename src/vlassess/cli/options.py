@@ -7,6 +7,7 @@ many options still is a function of one value, which tests and other code can ma
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import inspect
 from collections.abc import Callable
@@ -36,6 +37,24 @@ Video = Annotated[
     str | None,
     typer.Option(
         metavar="on|failures|off|N", help="Keep videos of all episodes, of failures, or of N episodes of each policy."
+    ),
+]
+ShardOf = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Take only shard I of N, from 1: disjoint, balanced over tasks, cells and policies. See `vlassess merge`.",
+        show_default=False,
+    ),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Take only N items of the plan, spread over its tasks and cells; with --shard, before it is split.",
+        show_default=False,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
@@ -72,6 +91,8 @@ class RunOptions:
         float | None, typer.Option(min=0, max=1, help="Exit with 4 if a policy's success rate is below this.")
     ] = None
     video: Video = None
+    shard: ShardOf = None
+    limit: Limit = None
     json: Json = False
 
 
@@ -82,6 +103,8 @@ class PlanOptions:
     config: Config
     policy: Policy = dataclasses.field(default_factory=_none)
     set: Set = dataclasses.field(default_factory=_none)
+    shard: ShardOf = None
+    limit: Limit = None
     json: Json = False
 
 
@@ -105,6 +128,48 @@ class ReportOptions:
     run_dir: Annotated[Path, typer.Argument(help="A folder that `vlassess run` made.", show_default=False)]
     json: Json = False
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV on stdout and nothing else there.")] = False
+
+
+@dataclasses.dataclass(frozen=True)
+class MergeOptions:
+    """Options of ``vlassess merge``."""
+
+    runs: Annotated[list[Path], typer.Argument(help="Folders that `vlassess run` made.", show_default=False)]
+    output: Annotated[
+        Path, typer.Option(metavar="DIR", help="The new run's folder; it must not exist yet.", show_default=False)
+    ]
+    json: Json = False
+
+
+class TableFormat(str, enum.Enum):
+    """What ``vlassess export`` can write."""
+
+    csv = "csv"
+    parquet = "parquet"
+    json = "json"
+
+
+@dataclasses.dataclass(frozen=True)
+class ExportOptions:
+    """Options of ``vlassess export``."""
+
+    run_dir: Annotated[Path, typer.Argument(help="A folder that `vlassess run` or `merge` made.", show_default=False)]
+    format: Annotated[
+        TableFormat | None,
+        typer.Option(help="What to write; without it, as the name of --output ends, else csv.", show_default=False),
+    ] = None
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to; without it, csv and json go to stdout.", show_default=False),
+    ] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class DoctorOptions:
+    """Options of ``vlassess doctor``."""
+
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder whose disk is looked at.")] = Path("runs")
+    json: Json = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -13,12 +14,14 @@ from vlassess.cli.configs import run_config
 from vlassess.cli.options import RunOptions
 from vlassess.cli.output import console, print_json
 from vlassess.cli.progress import BarListener, LineListener, QuietListener
-from vlassess.pipeline import RunResult
+from vlassess.pipeline import Asked, RunResult
 from vlassess.report import render_table
+from vlassess.sharding import parse_shard
 
 
 def run(options: RunOptions) -> int:
     """Run or resume, show the result, and return the exit code."""
+    asked = asked_part(options)
     config = run_config(options)
     catalog = Catalog.discover()
     out = console()
@@ -26,12 +29,40 @@ def run(options: RunOptions) -> int:
         if options.resume is not None:
             result = pipeline.resume(options.resume, config, catalog, listener)
         elif config is not None:
-            result = pipeline.start(config, catalog, listener)
+            result = pipeline.start(config, catalog, listener, asked=asked)
     if options.json:
         print_json(result_json(result))
     else:
         show_result(result, out)
     return result.exit_code
+
+
+def asked_part(options: RunOptions) -> Asked:
+    """Return which part of the plan ``vlassess run`` is to take.
+
+    Raises:
+        ShardError: ``--shard`` is no shard.
+        typer.BadParameter: a run is resumed, which has its part already.
+    """
+    if options.resume is not None and (options.shard is not None or options.limit is not None):
+        raise typer.BadParameter("a run is resumed as the part that it is; leave --shard and --limit out")
+    shard = None if options.shard is None else parse_shard(options.shard)
+    return Asked(options.limit, shard, command_of(options))
+
+
+def command_of(options: RunOptions) -> tuple[str, ...]:
+    """Return the command line that begins such a run, without what concerns one shard or what is printed."""
+    single = {
+        "--output": options.output,
+        "--workers": options.workers,
+        "--min-success": options.min_success,
+        "--video": options.video,
+        "--limit": options.limit,
+    }
+    pairs = [("--policy", policy) for policy in options.policy] + [("--set", setting) for setting in options.set]
+    pairs += [(name, str(value)) for name, value in single.items() if value is not None]
+    config = [] if options.config is None else [options.config]
+    return ("vlassess", "run", *config, *(word for pair in pairs for word in pair))
 
 
 def result_json(result: RunResult) -> dict[str, object]:

@@ -27,16 +27,22 @@ def plan(options: PlanOptions) -> int:
     """Print every work item of a config."""
     from vlassess import pipeline
     from vlassess.plan import make_plan, plan_hash
+    from vlassess.sharding import parse_shard
 
     config = planned_config(options)
-    items = make_plan(config, pipeline.benchmark_spec(pipeline.resolve(config, Catalog.discover()), config))
+    whole = make_plan(config, pipeline.benchmark_spec(pipeline.resolve(config, Catalog.discover()), config))
+    shard = None if options.shard is None else parse_shard(options.shard)
+    items = pipeline.taken(whole, pipeline.part_of(whole, options.limit, shard))
     if options.json:
         print_json({"plan_hash": plan_hash(items), "items": to_json(items)})
         return 0
     header = ("item", "policy", "task", "start", "repeat", "cell", "seed", "steps")
     console().print(table(header, [_plan_row(item) for item in items]))
     episodes = len({item.episode.episode_id for item in items})
-    console().print(f"{len(items)} items: {episodes} episodes for each of {len(config.policies)} policies")
+    if len(items) < len(whole):
+        console().print(f"{len(items)} of the plan's {len(whole)} items: {episodes} episodes")
+    else:
+        console().print(f"{len(items)} items: {episodes} episodes for each of {len(config.policies)} policies")
     return 0
 
 

@@ -56,12 +56,3 @@ def shard_of(part: PlanPart) -> Shard | None:
 def whole_hash(manifest: RunManifest) -> str:
     """Return the digest of the whole plan that a run is of."""
     return manifest.plan_hash if manifest.part is None else manifest.part.plan_hash
-
-
-def described(part: PlanPart) -> str:
-    """Return a part as a sentence has it: ``shard 3/7 of 70 items, which stand for the plan's 270``."""
-    limited = f"{part.limit} items that stand for the plan's {part.items}" if part.limit is not None else ""
-    shard = shard_of(part)
-    if shard is None:
-        return limited
-    return f"shard {shard} of " + (limited or f"the plan's {part.items} items")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from vlassess import provenance
 from vlassess.artifacts import require
 from vlassess.catalog import Catalog
 from vlassess.execution import (
+    ArtifactSink,
     Coordinator,
     Ending,
     Fleet,
@@ -24,7 +25,7 @@ from vlassess.execution import (
     group_of,
     stop_on_signals,
 )
-from vlassess.pipeline.parts import Asked, described, part_of, taken
+from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.recording import recording
 from vlassess.pipeline.refusals import (
     refuse_other_benchmark,
@@ -94,7 +95,7 @@ def start(
         stack.enter_context(run.lock())
         listener.planned(run.path, len(items), 0)
         if part is not None:
-            listener.note(f"this run is a part of its plan: {described(part)}")
+            listener.note(f"this run is a part of its plan: {part.text}")
         ending = execute(Job(run, config, items, stage.launch), stage, listener, switch)
         return conclude(run, config, ending)
 
@@ -203,21 +204,28 @@ class Job:
 
 def execute(job: Job, stage: Stage, listener: Listener, stop: StopSwitch) -> Ending:
     """Run the items; every record is on disk when it returns."""
+    before = attempts_by_item(job.run.records().records)
+    with recording(job.run, job.config.artifacts, listener, stop) as artifacts, closing(job.run.log()) as log:
+        work = work_of(job.config, job.items, stage, before, artifacts)
+        fleet = Fleet(job.launch, work.settings, job.run.path / "logs")
+        return Coordinator(work, fleet, stage.side, log, listener, stop).run()
+
+
+def work_of(
+    config: RunConfig, items: Sequence[WorkItem], stage: Stage, before: Mapping[str, int], artifacts: ArtifactSink
+) -> Work:
+    """Return what the coordinator has to do for items that earlier ones attempted as ``before`` says."""
     settings = FleetSettings(
-        workers=job.config.execution.workers or cores(),
-        attempts=job.config.execution.retries + 1,
-        deadlines=job.config.execution.deadlines.model_dump(),
+        workers=config.execution.workers or cores(),
+        attempts=config.execution.retries + 1,
+        deadlines=config.execution.deadlines.model_dump(),
     )
     expected = {
-        group_of(label, task.suite, task.name): task.expected_steps or float(job.config.step_limit or task.step_limit)
+        group_of(label, task.suite, task.name): task.expected_steps or float(config.step_limit or task.step_limit)
         for task in stage.spec.tasks
         for label in stage.policy_specs
     }
-    before = attempts_by_item(job.run.records().records)
-    with recording(job.run, job.config.artifacts, listener, stop) as artifacts, closing(job.run.log()) as log:
-        work = Work(job.items, settings, before, expected, artifacts)
-        fleet = Fleet(job.launch, settings, job.run.path / "logs")
-        return Coordinator(work, fleet, stage.side, log, listener, stop).run()
+    return Work(items, settings, before, expected, artifacts)
 
 
 def conclude(run: RunDirectory, config: RunConfig, ending: Ending) -> RunResult:

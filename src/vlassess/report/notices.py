@@ -191,6 +191,33 @@ def another_protocol(findings: Findings) -> Iterator[Notice]:
         )
 
 
+def part_of_plan(findings: Findings) -> Iterator[Notice]:
+    """Warn of a run that never was to be the whole."""
+    part = findings.manifest.part
+    if part is not None:
+        yield _warning(
+            "part_of_plan",
+            None,
+            f"This run is a part of its plan, {part.text}: its rates are those of {len(findings.entries)} of "
+            f"{part.items} items.",
+        )
+
+
+def merged(findings: Findings) -> Iterator[Notice]:
+    """Note which runs a merged run was made from."""
+    sources = findings.manifest.sources
+    if sources:
+        dropped = sum(source.duplicates for source in sources)
+        names = ", ".join(one_line(source.run_id, 80) for source in sources[:NAMED])
+        more = f" and {len(sources) - NAMED} more" if len(sources) > NAMED else ""
+        yield _note(
+            "merged",
+            None,
+            f"Merged from {_some(len(sources), 'run')} ({names}{more}); {_some(dropped, 'record')} of the same "
+            "episodes agreed and were dropped.",
+        )
+
+
 def privileged(findings: Findings) -> Iterator[Notice]:
     """Note that a privileged policy is an upper bound only."""
     for policy in findings.policies:
@@ -239,6 +266,8 @@ CHECKS: tuple[Callable[[Findings], Iterator[Notice]], ...] = (
     several_identities,
     no_control,
     another_protocol,
+    part_of_plan,
+    merged,
     privileged,
     identity_unknown,
     observed_every_step,

@@ -28,6 +28,14 @@ class PlanPart(BaseModel):
     shards: int | None = None
     """How many shards there are."""
 
+    @property
+    def text(self) -> str:
+        """As a sentence has it: ``shard 3/7 of 70 items that stand for the plan's 270``."""
+        limited = f"{self.limit} items that stand for the plan's {self.items}" if self.limit is not None else ""
+        if self.shard is None:
+            return limited
+        return f"shard {self.shard}/{self.shards} of " + (limited or f"the plan's {self.items} items")
+
 
 class RunSource(BaseModel):
     """One of the runs that a merged run was made from."""
