@@ -11,7 +11,7 @@ from vlassess.execution.coordinator import (
     Work,
 )
 from vlassess.execution.fleet import Fleet
-from vlassess.execution.handout import group_of
+from vlassess.execution.handout import DurationModel, group_of
 from vlassess.execution.interpreters import Environment, prepare
 from vlassess.execution.launch import WorkerLaunch, in_environment, worker_launch
 from vlassess.execution.ledger import attempts_by_item
@@ -23,6 +23,7 @@ from vlassess.execution.stopping import StopSwitch, stop_on_signals
 __all__ = [
     "ArtifactSink",
     "Coordinator",
+    "DurationModel",
     "Ending",
     "Environment",
     "Fleet",

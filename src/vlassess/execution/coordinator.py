@@ -219,7 +219,9 @@ class Coordinator:
 
     def _welcome(self, seat: Seat, message: Mapping[str, Any]) -> None:
         if "error" in message:
-            raise GaveUpError(f"worker {seat.number} could not load the benchmark: {message['error']['message']}")
+            seat.load_error = str(message["error"]["message"])
+            seat.process.kill()
+            return
         seat.loaded = True
         self._listener.workers(len(self._fleet.seats))
 
@@ -243,17 +245,17 @@ class Coordinator:
             return Finished(assignment.item, record)
         if seat.leaving:  # its episode has its record
             return None
-        self._count_fruitless(
-            "workers",
-            f"workers ended again and again ({returncode}) before they took an episode; the last one said: "
-            f"{seat.process.last_words() or 'nothing'}; see {seat.process.log}",
-        )
+        what = f"ended ({returncode}) before it took an episode: {seat.process.last_words() or 'it said nothing'}"
+        if seat.load_error is not None:
+            what = f"could not load the benchmark: {seat.load_error}"
+        self._count_fruitless("workers", f"again and again a worker {what}; see {seat.process.log} and resume")
         return None
 
     def _settle(self, item: WorkItem, record: EpisodeRecord, verdict: Verdict) -> None:
         if verdict is Verdict.FINAL:
             self._durations.learn(record)
-            self._fruitless.clear()
+            for what in ("workers", f"server {item.policy}", f"unavailable {item.policy}"):
+                self._fruitless.pop(what, None)
         elif verdict is Verdict.AGAIN:
             self._handout.put_back(item)
         elif verdict is Verdict.AGAIN_ALONE:

@@ -6,6 +6,7 @@ import queue
 import signal
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,15 +41,18 @@ class Seat:
         assignment: What it is busy with, None while it is free.
         loaded: It has loaded the benchmark.
         leaving: It said that it ends itself, so it gets no further episode.
+        load_error: Why it could not load the benchmark.
         local: The policy of its episode runs in its own process.
     """
 
-    def __init__(self, number: int, process: LineProcess) -> None:
+    def __init__(self, number: int, process: LineProcess, phase_file: Path) -> None:
         self.number = number
         self.process = process
+        self._phase_file = phase_file
         self.assignment: Assignment | None = None
         self.loaded = False
         self.leaving = False
+        self.load_error: str | None = None
         self.local = False
         self.phase = "load"
         self.heard = time.monotonic()
@@ -67,16 +71,23 @@ class Seat:
     def fate(self, returncode: int, deadline: float) -> ErrorInfo:
         """Say what the end of its process means for the episode that it was busy with."""
         words = self.process.last_words()
+        self._recall_phase()
         if self.silenced:
-            # What was heard last may be of an earlier phase. Waiting for a remote policy never silences a worker, so
-            # only a local one can be charged.
+            # Waiting for a remote policy never silences a worker, so only a local one can be charged.
             remote = self.phase == "inference" and not self.local
             charged = ("benchmark", "PhaseTimeout") if remote else timeout_charge(self.phase)
             text = f"{self.phase} did not end within {deadline:g} s and the worker did not react; it was killed"
             return ErrorInfo(charged[0], self.phase, charged[1], text, words)
-        origin = "infrastructure" if returncode in KILLED or self.phase == "connect" else "benchmark"
+        own = self.phase not in ("connect", "inference") and returncode not in KILLED
+        kind = "LocalPolicyDied" if self.phase == "inference" and self.local else "WorkerDied"
         how = f"by signal {-returncode}" if returncode < 0 else f"with exit code {returncode}"
-        return ErrorInfo(origin, self.phase, "WorkerDied", f"the worker process ended {how} in mid-episode", words)
+        text = f"the worker process ended {how} in mid-episode, in {self.phase}"
+        return ErrorInfo("benchmark" if own else "infrastructure", self.phase, kind, text, words)
+
+    def _recall_phase(self) -> None:
+        """Take the phase that the worker was in when it ended, where it could leave word; else the last heard one."""
+        with suppress(OSError):
+            self.phase = self._phase_file.read_bytes().decode("ascii", "replace").strip() or self.phase
 
 
 class Fleet:
@@ -114,9 +125,16 @@ class Fleet:
             process = LineProcess(
                 self._launch.command, self._launch.env, self.events, self._logs / f"worker-{number}.log"
             )
-            self._seats[process] = Seat(number, process)
-            deadlines = dict(self._settings.deadlines)
-            process.send("load", benchmark=self._launch.benchmark, deadlines=deadlines, lease=self._settings.lease)
+            phase_file = self._logs.absolute() / f"worker-{number}.phase"
+            phase_file.unlink(missing_ok=True)
+            self._seats[process] = Seat(number, process, phase_file)
+            process.send(
+                "load",
+                benchmark=self._launch.benchmark,
+                deadlines=dict(self._settings.deadlines),
+                lease=self._settings.lease,
+                phase_file=str(phase_file),
+            )
 
     def assign(self, seat: Seat, assignment: Assignment, source: Mapping[str, Any]) -> None:
         """Hand an episode to a free worker."""

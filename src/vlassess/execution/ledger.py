@@ -1,7 +1,8 @@
 """What becomes of an attempt: final, or tried again.
 
 A policy's error is final at once. A benchmark or infrastructure error is tried again with the same seeds. An
-episode whose every attempt lost the connection while its own predict was in flight is charged to the policy;
+episode whose every attempt lost the connection (or, for a local policy, the worker) while its own predict was in
+flight is charged to the policy;
 so that no bystander is charged, the last attempt of such an episode runs alone.
 """
 
@@ -64,7 +65,7 @@ class Ledger:
 
 
 def _lost_in_predict(error: ErrorInfo) -> bool:
-    return error.kind == "ConnectionLost" and error.phase == "inference"
+    return error.kind in ("ConnectionLost", "LocalPolicyDied") and error.phase == "inference"
 
 
 def _charge_policy(record: EpisodeRecord, error: ErrorInfo, attempts: int) -> EpisodeRecord:

@@ -32,6 +32,9 @@ class Gone:
 
 Event = Said | Gone
 
+LAST_WORDS_SECONDS = 5.0
+"""How long a dead child's pipe may take to run dry."""
+
 
 class LineProcess:
     """One child; what it says and its end arrive as events in ``events``.
@@ -58,7 +61,9 @@ class LineProcess:
                 start_new_session=True,
             )
         self._events = events
-        threading.Thread(target=self._read, name=f"reader-{self.pid}", daemon=True).start()
+        self._reader = threading.Thread(target=self._read, name=f"reader-{self.pid}", daemon=True)
+        self._reader.start()
+        threading.Thread(target=self._await_end, name=f"waiter-{self.pid}", daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -110,4 +115,14 @@ class LineProcess:
                     message = json.loads(line)
                     if isinstance(message, dict):
                         self._events.put(Said(self, message))
+
+    def _await_end(self) -> None:
+        """Report the end once everything that was said is told; what the child started in its session ends with it.
+
+        The child is not reaped before its group is swept, so that its id cannot be another's by then.
+        """
+        with suppress(ChildProcessError):
+            os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+            self.kill()
+        self._reader.join(LAST_WORDS_SECONDS)
         self._events.put(Gone(self, self._process.wait()))

@@ -32,7 +32,7 @@ class ServerLaunch:
 def server_launch(target: str, params: Mapping[str, Any]) -> ServerLaunch:
     """Return the launch of a policy server in this interpreter, on loopback."""
     options = ["--host", "127.0.0.1", "--params-json", json.dumps(dict(params)), "--exit-with-parent"]
-    env = {"PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **os.environ}
+    env = {"PYTHONUNBUFFERED": "1", **os.environ}
     return ServerLaunch((sys.executable, "-m", "vlassess_link.policies.server", target, *options), env)
 
 

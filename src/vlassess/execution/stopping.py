@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -25,7 +26,10 @@ class StopSwitch:
 
 @contextmanager
 def stop_on_signals(switch: StopSwitch) -> Iterator[None]:
-    """Press the switch at every SIGINT and SIGTERM."""
+    """Press the switch at every SIGINT and SIGTERM; outside the main thread, which alone receives them, do nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     def press(signum: int, frame: FrameType | None) -> None:
         switch.press()

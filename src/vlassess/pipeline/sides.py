@@ -109,6 +109,7 @@ def staged(sides: Sides, config: RunConfig, labels: Sequence[str], logs: Path | 
         found = probe(launch, asked, config.execution.deadlines.model_dump(), folder / "probe.log")
         check_fit(found.benchmark, found.policies, asked, sides.entry)
         horizons = {label: source.horizon for label, source in policies.items()}
+        check_horizons(found.policies, horizons)
         side = PolicySide(sources, horizons, servers)
         yield Stage(found.benchmark, found.policies, side, folder, launch, environment)
 
@@ -140,6 +141,24 @@ def check_fit(
             raise ContractError(
                 f"policy {label!r} gives {policy.action.size} numbers an action, {spec.name} takes {spec.action.size}"
             )
+
+
+def check_horizons(policies: Mapping[str, PolicySpec], horizons: Mapping[str, int | None]) -> None:
+    """Refuse a horizon that cannot be executed, so that the recorded one is true.
+
+    Raises:
+        ContractError: a horizon beyond the policy's chunk, or one for a policy that must see every step.
+    """
+    for label, policy in policies.items():
+        horizon = horizons.get(label)
+        if horizon is None:
+            continue
+        if horizon > policy.chunk:
+            raise ContractError(
+                f"policies.{label}.horizon is {horizon}, but its chunk has {policy.chunk} actions; set it to at most that"
+            )
+        if policy.observe == "every_step" and horizon != 1:
+            raise ContractError(f"policies.{label}.horizon is {horizon}, but it must see every step; leave it out")
 
 
 @contextmanager

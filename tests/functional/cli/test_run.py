@@ -74,7 +74,7 @@ def test_a_policy_that_only_errs(invoke: Invoke) -> None:
 def test_a_benchmark_that_errs_can_be_resumed(invoke: Invoke, tmp_path: Path) -> None:
     broken = (
         "--set",
-        "benchmark.params={image: 0, fault: reset_raises, fault_indices: [1]}",
+        f"benchmark.params={{image: 0, fault: reset_raises, fault_indices: [1], fault_once_file: {tmp_path / 'struck'}}}",
         "--set",
         "execution.retries=0",
     )
@@ -83,9 +83,11 @@ def test_a_benchmark_that_errs_can_be_resumed(invoke: Invoke, tmp_path: Path) ->
     assert said.code == 3
     assert "benchmark error in reset" in said.out
     assert f"to finish it: vlassess run --resume {folder}" in said.err
-    again = invoke("run", "--resume", folder, "--set", "benchmark.params={image: 0}")
+    again = invoke("run", "--resume", folder)
     assert again.code == 0, again.err
-    assert "6 episodes, 4 of them finished before" in again.out
+    assert "6 episodes, 5 of them finished before" in again.out
+    refused = invoke("run", "--resume", folder, "--set", "benchmark.params={image: 2}")
+    assert refused.code == 2
 
 
 def test_a_finished_run_is_shown_again_but_not_with_another_plan(invoke: Invoke, tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def test_workers_that_cannot_start_are_the_reason(tmp_path: Path) -> None:
     bench.launch = WorkerLaunch((sys.executable, "-c", "import sys; sys.exit('no such luck')"))
     reason = bench.run(ITEMS).reason
     assert reason is not None
-    assert "workers ended again and again (1) before they took an episode" in reason
+    assert "again and again a worker ended (1) before it took an episode" in reason
     assert "no such luck" in reason
 
 

@@ -4,7 +4,8 @@ So the same worker runs as a plain process, in another interpreter, in a contain
 port to open, and its death is a closed pipe. Messages, one JSON object a line, told apart by ``type``:
 
 ```
-in   load       benchmark {target, params}, policies {label: source}, deadlines {phase: seconds}, lease
+in   load       benchmark {target, params}, policies {label: source}, deadlines {phase: seconds}, lease,
+                phase_file (on one host: where the running phase is kept for whoever finds the worker dead)
      run        item_id, attempt, label, episode, policy (source), horizon, artifacts (an `ArtifactRequest` or null)
      heartbeat  renews the lease; without it the worker ends itself
      stop       ends the worker once it is idle
@@ -22,6 +23,7 @@ before any simulator is imported, and descriptor 1 points at stderr, since simul
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import platform
 import queue
@@ -52,6 +54,7 @@ GRACE_SECONDS = 2.0
 EXIT_HUNG = 70
 EXIT_LEASE = 71
 DEFAULT_DEADLINE = 60.0
+PHASE_BYTES = 16
 
 
 class Channel:
@@ -64,9 +67,12 @@ class Channel:
     def send(self, kind: str, **fields: Any) -> None:
         """Write one message and flush it."""
         line = json.dumps({"type": kind, **fields}, allow_nan=False)
-        with self._lock:
-            self._out.write(line + "\n")
-            self._out.flush()
+        try:
+            with self._lock:
+                self._out.write(line + "\n")
+                self._out.flush()
+        except OSError:
+            os._exit(EXIT_LEASE)  # nobody listens any more, and a thread that died of it could not say so
 
 
 class Worker:
@@ -74,22 +80,27 @@ class Worker:
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
-        self.monitor = Monitor(time.monotonic)
+        self._phase_file: Optional[mmap.mmap] = None
+        self.monitor = Monitor(time.monotonic, self._tell_phase)
         self.deadlines: Dict[str, float] = {}
         self.attempt: Optional[Attempt] = None
-        self.item_id: Optional[str] = None
+        self.job: Optional[Job] = None
         self._benchmark: Optional[Benchmark] = None
         self._policies: Dict[str, Policy] = {}
 
     def load(self, message: Mapping[str, Any]) -> None:
         """Load the benchmark and the policies and answer with their specs; makes no environment."""
         self.deadlines = dict(message.get("deadlines", {}))
+        if message.get("phase_file"):
+            with open(message["phase_file"], "w+b") as file:
+                file.write(b" " * PHASE_BYTES)
+                file.flush()
+                self._phase_file = mmap.mmap(file.fileno(), PHASE_BYTES)
         before = self.monitor.enter("load")
         try:
             source = message["benchmark"]
             loaded: Any = load_target(source["target"], (Benchmark,), dict(source.get("params", {})))
             self._benchmark = benchmark = cast(Benchmark, loaded)
-            self.monitor.enter("connect")
             specs = {label: to_json(self._policy(item).spec) for label, item in message.get("policies", {}).items()}
         except Exception as error:
             self.channel.send("load", error=to_json(error_info(error, self.monitor.phase)))
@@ -108,9 +119,9 @@ class Worker:
             message.get("horizon"),
             from_json(ArtifactRequest, message["artifacts"]) if message.get("artifacts") else None,
         )
-        self.item_id = job.item_id
+        self.job = job
         self.send_record(self._record(job, message["policy"]))
-        self.item_id = None
+        self.job = None
 
     def _record(self, job: Job, source: Mapping[str, Any]) -> EpisodeRecord:
         if self._benchmark is None:
@@ -145,6 +156,7 @@ class Worker:
         return self._policies[key]
 
     def _make_policy(self, source: Mapping[str, Any]) -> Policy:
+        self.monitor.enter("connect" if "url" in source else "load")
         if "url" in source:
             connect = self.deadlines.get("connect", DEFAULT_DEADLINE)
             inference = self.deadlines.get("inference", DEFAULT_DEADLINE)
@@ -154,6 +166,10 @@ class Worker:
         if policy.spec.privileged:
             policy.bind(self._benchmark)
         return policy
+
+    def _tell_phase(self, phase: str) -> None:
+        if self._phase_file is not None:
+            self._phase_file[:PHASE_BYTES] = phase.encode("ascii").ljust(PHASE_BYTES)[:PHASE_BYTES]
 
     def close(self) -> None:
         """Close the policies, then the benchmark."""
@@ -186,7 +202,9 @@ class Watchdog(threading.Thread):
             phase, since = self._worker.monitor.now
             age = now - since
             if now >= next_beat:
-                self._worker.channel.send("heartbeat", phase=phase, age=age, item_id=self._worker.item_id)
+                job = self._worker.job
+                item_id = job.item_id if job is not None else None
+                self._worker.channel.send("heartbeat", phase=phase, age=age, item_id=item_id)
                 next_beat = now + HEARTBEAT_SECONDS
             limit = self._worker.deadlines.get(phase)
             if limit is not None and age > limit + GRACE_SECONDS:
@@ -195,10 +213,15 @@ class Watchdog(threading.Thread):
 
     def _end(self, phase: str, limit: float) -> None:
         attempt = self._worker.attempt
-        if attempt is not None:
+        text = f"{phase} took longer than its deadline of {limit:g} s: mend it or raise execution.deadlines.{phase}"
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+        job = self._worker.job
+        if job is not None:
             charged = timeout_charge(phase)
-            text = f"{phase} took longer than its deadline of {limit:g} s: mend it or raise execution.deadlines.{phase}"
-            self._worker.send_record(attempt.record(error=ErrorInfo(charged[0], phase, charged[1], text)), leaving=True)
+            error = ErrorInfo(charged[0], phase, charged[1], text)
+            record = unstarted_record(job, error=error) if attempt is None else attempt.record(error=error)
+            self._worker.send_record(record, leaving=True)
         os._exit(EXIT_HUNG)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
 import numpy as np
 
-from vlassess_link.benchmarks.base import Benchmark, view_for
+from vlassess_link.benchmarks.base import Benchmark, View, view_for
 from vlassess_link.benchmarks.loop import run_episode
 from vlassess_link.benchmarks.recording import (
     PHASE,
@@ -75,10 +75,17 @@ class Monitor:
             the phase of one moment with the time of another. The phase is "idle" between episodes, and "other"
             while the harness is busy with itself.
         seconds: Seconds by phase of the running attempt.
+
+    Args:
+        clock: Seconds, from anywhere.
+        tell: Told of each phase as it begins; must cost next to nothing.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.perf_counter, tell: Optional[Callable[[str], None]] = None
+    ) -> None:
         self.clock = clock
+        self._tell = tell
         self.now: Tuple[str, float] = ("idle", clock())
         self.seconds: Dict[str, float] = {}
 
@@ -93,6 +100,8 @@ class Monitor:
         before, since = self.now
         self.seconds[before] = self.seconds.get(before, 0.0) + time_now - since
         self.now = (phase, time_now)
+        if self._tell is not None:
+            self._tell(phase)
         return before
 
     def clear(self) -> None:
@@ -124,10 +133,17 @@ class WatchedBenchmark(Benchmark):
         """Reset, and keep the measured initial state.
 
         Raises:
-            BenchmarkFault: the state is missing or not finite, so the start could not be proved.
+            BenchmarkFault: the state is missing or not finite, so the start could not be proved; the instruction
+                is no text, or not the episode's.
         """
         self._monitor.enter("reset")
         raw = self._inner.reset(episode)
+        if not isinstance(raw.instruction, str):
+            raise BenchmarkFault(f"reset() gave the instruction {raw.instruction!r}; it must be a text")
+        if episode.instruction is not None and raw.instruction != episode.instruction:
+            raise BenchmarkFault(
+                f"reset() gave the instruction {raw.instruction!r} although the episode says {episode.instruction!r}"
+            )
         self.instruction = raw.instruction
         state = {name: np.asarray(value, np.float64) for name, value in raw.state.items()}
         if not state:
@@ -139,12 +155,12 @@ class WatchedBenchmark(Benchmark):
         return raw
 
     def step(self, action: np.ndarray) -> StepResult:
-        """Step, and digest the action."""
+        """Step with a copy of the action, and digest it: the policy may hold on to the array."""
         self._actions.update("action", action)
         self.low = action.copy() if self.low is None else np.minimum(self.low, action)
         self.high = action.copy() if self.high is None else np.maximum(self.high, action)
         self._monitor.enter("step")
-        result = self._inner.step(action)
+        result = self._inner.step(action.copy())
         self.steps += 1
         return result
 
@@ -159,10 +175,15 @@ class WatchedBenchmark(Benchmark):
 
 
 class WatchedPolicy(Policy):
-    """A policy whose calls are timed, and whose delivered inputs are checked and digested."""
+    """A policy whose calls are timed, and whose delivered inputs are checked and digested.
+
+    Attributes:
+        view: What it looks at; None: nobody knows, and cameras are not checked.
+    """
 
     def __init__(self, inner: Policy, benchmark: BenchmarkSpec, monitor: Monitor) -> None:
         self.spec = inner.spec
+        self.view: Optional[View] = None
         self._inner = inner
         self._benchmark = benchmark
         self._monitor = monitor
@@ -187,7 +208,9 @@ class WatchedPolicy(Policy):
 
     def predict(self, obs: Observation) -> ActionChunk:
         """Check and digest what is delivered, then ask the policy."""
-        check_observation(obs, self._benchmark, self.spec)
+        check_observation(obs, self._benchmark, self.spec, self.view)
+        extras = {name: value for name, value in obs.extras.items() if name in self.spec.extras}
+        obs = dataclasses.replace(obs, extras=extras)
         self._monitor.enter("other")
         for name in sorted(obs.images):
             self._images.update(name, obs.images[name])
@@ -201,27 +224,61 @@ class WatchedPolicy(Policy):
         return ActionChunk.of(self._inner.predict(obs))
 
 
-def check_observation(obs: Observation, benchmark: BenchmarkSpec, policy: PolicySpec) -> None:
+def check_observation(
+    obs: Observation, benchmark: BenchmarkSpec, policy: PolicySpec, view: Optional[View] = None
+) -> None:
     """Refuse an observation that breaks its contract, before it is delivered.
 
+    Args:
+        obs: What make_obs() returned.
+        benchmark: Declares the state's layout and the extras.
+        policy: Declares the image dtypes, and whether it reads a state.
+        view: Cameras and sizes that were asked for; None: these are not checked.
+
     Raises:
-        ObservationError: an image of another shape, or of a dtype that the policy does not declare; a state
-            that is not the declared layout.
+        ObservationError: other cameras than asked for; an image of another size, shape or dtype; a state that is
+            missing, not finite or not of the declared layout; extras that the benchmark does not declare.
     """
+    if view is not None and set(obs.images) != set(view.cameras):
+        raise ObservationError(
+            f"make_obs() delivered the cameras {sorted(obs.images)}; {sorted(view.cameras)} were asked for: render "
+            "what `self.view` says"
+        )
     for name, image in obs.images.items():
-        if image.ndim != 3 or image.shape[2] != 3:
-            raise ObservationError(f"image {name!r} has shape {image.shape}; it must be (height, width, 3)")
-        if image.dtype.name not in policy.image_dtypes:
-            raise ObservationError(
-                f"image {name!r} is {image.dtype}; the policy {policy.identity.name!r} takes "
-                f"{' or '.join(policy.image_dtypes)}: declare it in its `image_dtypes` or convert"
-            )
-    if obs.state is not None:
-        size = benchmark.state.size if benchmark.state is not None else None
-        if obs.state.ndim != 1 or obs.state.dtype.kind != "f" or obs.state.size != size:
-            raise ObservationError(
-                f"state is {obs.state.dtype} of shape {obs.state.shape}; the spec declares {size} floats in one row"
-            )
+        _check_image(name, image, policy, view)
+    _check_state(obs.state, benchmark, policy)
+    for name in obs.extras:
+        if name not in benchmark.extras:
+            raise ObservationError(f"make_obs() delivered the extra {name!r}; declare it in the spec's `extras`")
+
+
+def _check_image(name: str, image: np.ndarray, policy: PolicySpec, view: Optional[View]) -> None:
+    if image.ndim != 3 or image.shape[2] != 3:
+        raise ObservationError(f"image {name!r} has shape {image.shape}; it must be (height, width, 3)")
+    if view is not None and image.shape[:2] != tuple(view.cameras[name]):
+        raise ObservationError(
+            f"image {name!r} is {image.shape[0]}x{image.shape[1]}; "
+            f"{'x'.join(str(side) for side in view.cameras[name])} was asked for: render what `self.view` says"
+        )
+    if image.dtype.name not in policy.image_dtypes:
+        raise ObservationError(
+            f"image {name!r} is {image.dtype}; the policy {policy.identity.name!r} takes "
+            f"{' or '.join(policy.image_dtypes)}: declare it in its `image_dtypes` or convert"
+        )
+
+
+def _check_state(state: Optional[np.ndarray], benchmark: BenchmarkSpec, policy: PolicySpec) -> None:
+    if state is None:
+        if policy.state is not None:
+            raise ObservationError(f"make_obs() delivered no state; the policy {policy.identity.name!r} reads one")
+        return
+    size = benchmark.state.size if benchmark.state is not None else None
+    if state.ndim != 1 or state.dtype.kind != "f" or state.size != size:
+        raise ObservationError(
+            f"state is {state.dtype} of shape {state.shape}; the spec declares {size} floats in one row"
+        )
+    if not np.isfinite(state).all():
+        raise ObservationError(f"state has {state[~np.isfinite(state)][0]} in place {np.argmin(np.isfinite(state))}")
 
 
 def effective_horizon(spec: PolicySpec, override: Optional[int]) -> int:
@@ -257,10 +314,11 @@ class Attempt:
         recorded: Optional[RecordedBenchmark] = None
         try:
             view = view_for(self._benchmark.spec, self._policy.spec)
+            self._policy.view = view
             self._raw_benchmark.view = recorded_view(view, self._benchmark.spec, self._job.artifacts)
             recorded = self._recorded(blind=not view.cameras)
             ending["outcome"] = run_episode(self._job.episode, recorded or self._benchmark, self._policy, self._horizon)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             ending["error"] = error_info(error, self._monitor.phase)
         finally:
             self._monitor.enter(before)
@@ -344,7 +402,7 @@ def timeout_charge(phase: str) -> Tuple[str, str]:
     """Return origin and kind of the error when ``phase`` ran past its deadline."""
     if phase in POLICY_PHASES:
         return "policy", "InferenceTimeout"
-    return "infrastructure" if phase == PHASE else "benchmark", "PhaseTimeout"
+    return "infrastructure" if phase in (PHASE, "connect") else "benchmark", "PhaseTimeout"
 
 
 def _floats(values: Optional[np.ndarray]) -> Tuple[float, ...]:

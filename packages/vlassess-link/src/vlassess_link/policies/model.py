@@ -122,7 +122,7 @@ def guarded(function: Any, *args: Any) -> Any:
         return function(*args)
     except PolicyFault:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PredictError(f"{type(error).__name__} in {function.__qualname__}: {error}") from error
 
 

@@ -125,9 +125,10 @@ class FakeBenchmark(Benchmark):
         self._strike("render")
         self.renders += 1
         images: Dict[str, np.ndarray] = {}
-        for camera in self.spec.cameras:
-            side = camera.sizes[0][0]
-            images[camera.name] = np.full((side, side, 3), int(np.clip(raw.native * 10, 0, 255)), np.uint8)
+        view = self.view.cameras if self.view is not None else {c.name: c.sizes[0] for c in self.spec.cameras}
+        for name, size in view.items():
+            side = size[0]
+            images[name] = np.full((side, side, 3), int(np.clip(raw.native * 10, 0, 255)), np.uint8)
         return Observation(images, raw.instruction, np.array([raw.native], np.float32))
 
     def get_step_result(self, result: StepResult) -> StepOutcome:
