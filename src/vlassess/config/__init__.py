@@ -1,6 +1,6 @@
 """YAML files and command-line overrides to one typed, strict `RunConfig`."""
 
 from vlassess.config.layers import bundled_configs
-from vlassess.config.load import ConfigError, load_config, override_config, read_params
+from vlassess.config.load import ConfigError, config_of, load_config, override_config, read_params
 
-__all__ = ["ConfigError", "bundled_configs", "load_config", "override_config", "read_params"]
+__all__ = ["ConfigError", "bundled_configs", "config_of", "load_config", "override_config", "read_params"]

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from vlassess.config.layers import find_config, read_layers
 from vlassess.config.overrides import apply_overrides
 from vlassess.config.sentences import sentences
-from vlassess.config.shorthand import absolute
+from vlassess.config.shorthand import absolute, expand_layer
 from vlassess.config.yaml12 import Reading
 from vlassess.schema.config import RunConfig
 from vlassess.schema.problems import ProblemsError
@@ -39,6 +39,17 @@ def load_config(source: str, overrides: Sequence[str] = (), environment: Mapping
     reading = Reading(os.environ if environment is None else environment)
     values = read_layers(path, reading)
     return _validated(apply_overrides(values, overrides, reading), source, reading)
+
+
+def config_of(values: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
+    """Return the run that ``values`` describe, as a file would; their paths are relative to the current directory.
+
+    Raises:
+        ConfigError: names every mistake.
+    """
+    reading = Reading(os.environ)
+    layer = expand_layer(dict(values), Path.cwd(), reading.problems)
+    return _validated(apply_overrides(layer, overrides, reading), "the config", reading)
 
 
 def override_config(config: RunConfig, overrides: Sequence[str]) -> RunConfig:

@@ -1,5 +1,6 @@
 """Joins the stages: config -> plan -> execution -> records -> report. The only package that knows them all."""
 
+from vlassess.pipeline.memory import Held, hold
 from vlassess.pipeline.merging import Merged, MergeRefusedError, Remaining, merge
 from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.refusals import ResumeRefusedError
@@ -8,12 +9,14 @@ from vlassess.pipeline.sides import benchmark_spec, resolve
 
 __all__ = [
     "Asked",
+    "Held",
     "MergeRefusedError",
     "Merged",
     "Remaining",
     "ResumeRefusedError",
     "RunResult",
     "benchmark_spec",
+    "hold",
     "merge",
     "part_of",
     "report",

@@ -25,6 +25,7 @@ from vlassess.execution import (
     group_of,
     stop_on_signals,
 )
+from vlassess.pipeline.forecasts import Prospect, forecasting
 from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.recording import recording
 from vlassess.pipeline.refusals import (
@@ -208,7 +209,9 @@ def execute(job: Job, stage: Stage, listener: Listener, stop: StopSwitch) -> End
     with recording(job.run, job.config.artifacts, listener, stop) as artifacts, closing(job.run.log()) as log:
         work = work_of(job.config, job.items, stage, before, artifacts)
         fleet = Fleet(job.launch, work.settings, job.run.path / "logs")
-        return Coordinator(work, fleet, stage.side, log, listener, stop).run()
+        identities = {label: spec.identity.digest for label, spec in stage.policy_specs.items()}
+        told = forecasting(Prospect(job.run, job.config, work, identities), listener)
+        return Coordinator(work, fleet, stage.side, log, told, stop).run()
 
 
 def work_of(
