@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +32,6 @@ ROLLED = ("corner", "corner2", "corner3", "corner4")
 """Cameras that upstream has built upside down; their pictures are turned by 180 degrees."""
 CAMERAS = (*ROLLED, "topview", "gripperPOV", "behindGripper")
 GREATEST_REWARD = 10.0
-GOAL_HIDDEN_FIELDS = 36
-"""Length of the observation before the goal."""
 
 _HELP = (
     "MetaWorld cannot be imported ({reason}); leave `benchmark.interpreter` to the benchmark, which brings it, "
@@ -103,9 +103,10 @@ class MetaWorld(Benchmark):
             raise ContractError(f"cameras is {list(cameras)}; it must name some of {', '.join(CAMERAS)}")
         self.spec = metaworld_spec(cameras, fast_rendering)
         self._fast = fast_rendering
-        self._task: Optional[Task] = None
+        self._task: Task | None = None
         self._env: Any = None
         self._cameras: Any = None
+        self._shown: Any = None
         self._instruction = ""
         self._observed = np.zeros(0)
         self._steps = 0
@@ -122,10 +123,10 @@ class MetaWorld(Benchmark):
         env.max_path_length = episode.step_limit
         env.seed(int(episode.rng("layout").integers(2**31)))
         self._observed = env.reset()[0]
-        place_goal(env)
+        self._shown = placed(env)
         self._instruction = task.instruction if episode.instruction is None else episode.instruction
         self._steps = 0
-        return RawObservation(0, self._instruction, initial_state(env))
+        return RawObservation(0, self._instruction, initial_state(env, self._shown))
 
     def step(self, action: np.ndarray) -> StepResult:
         """Move the hand's target by up to 1 cm along each axis and simulate 12.5 ms; upstream clips to [-1, 1].
@@ -134,9 +135,10 @@ class MetaWorld(Benchmark):
             BenchmarkFault: the simulation became unstable.
         """
         self._observed, reward, _, _, info = self._env.step(np.asarray(action, np.float64))
+        self._shown = self._env.data
         self._steps += 1
-        if not np.isfinite(self._observed).all():
-            raise BenchmarkFault(f"the simulation became unstable at step {self._steps}: its observation is not finite")
+        if exploded(self._env.data):
+            raise BenchmarkFault(f"the simulation became unstable at step {self._steps}, and MuJoCo put it back")
         return StepResult(RawObservation(self._steps, self._instruction), (float(reward), dict(info)))
 
     def make_obs(self, raw: RawObservation) -> Observation:
@@ -147,10 +149,10 @@ class MetaWorld(Benchmark):
         """
         if raw.native != self._steps:
             raise ContractError(f"make_obs got the observation of step {raw.native} at step {self._steps}")
-        wanted: Dict[str, Tuple[int, int]] = (
+        wanted: dict[str, tuple[int, int]] = (
             {camera.name: SIZES[0] for camera in self.spec.cameras} if self.view is None else dict(self.view.cameras)
         )
-        images = {name: self._rendering().render(self._env.data, name, size) for name, size in wanted.items()}
+        images = {name: self._rendering().render(self._shown, name, size) for name, size in wanted.items()}
         return Observation(images, raw.instruction, self._observed[:4].copy(), step=self._steps)
 
     def get_step_result(self, result: StepResult) -> StepOutcome:
@@ -164,9 +166,9 @@ class MetaWorld(Benchmark):
         """Free the OpenGL context and the environment."""
         if self._cameras is not None:
             self._cameras.close()
-        self._cameras = self._env = self._task = None
+        self._cameras = self._env = self._shown = self._task = None
 
-    def privileged(self) -> Tuple[str, np.ndarray]:
+    def privileged(self) -> tuple[str, np.ndarray]:
         """Return upstream's name of the task and its whole observation with the goal, for the expert."""
         if self._task is None:
             raise ContractError("the expert asked before the first reset")
@@ -218,26 +220,38 @@ def task_of(episode: Episode) -> Task:
     return found[0]
 
 
-def place_goal(env: Any) -> None:
-    """Put the drawn goal where `step` puts it: upstream's reset leaves it where the last episode had it."""
-    for name, position in env._target_site_config:
-        env._set_pos_site(name, position)
+def placed(env: Any) -> Any:
+    """Return a copy of the simulator's data in which every body and site is where the model has it.
+
+    Upstream moves a task's fixtures after its last computation of positions, so until the first step its own data
+    have windows, pegs and goals where the last episode had them, and so would the first picture.
+    """
+    mujoco = imported("mujoco")
+    data = copy.copy(env.data)
+    mujoco.mj_kinematics(env.model, data)
+    mujoco.mj_camlight(env.model, data)
+    return data
 
 
-def initial_state(env: Any) -> Dict[str, np.ndarray]:
-    """Return everything that a start consists of, by name."""
-    model, data = env.model, env.data
-    movable = scene_bodies(model)
+def exploded(data: Any) -> bool:
+    """Whether MuJoCo has warned of a state that it cannot go on from: it then resets the scene and says no more."""
+    kinds = imported("mujoco").mjtWarning
+    bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
+    return any(data.warning[int(kind)].number > 0 for kind in bad)
+
+
+def initial_state(env: Any, data: Any) -> dict[str, np.ndarray]:
+    """Return everything that a start consists of, by name; ``data`` is what `placed` gave."""
     return {
         "positions": data.qpos.copy(),
         "velocities": data.qvel.copy(),
         "hand_target": np.concatenate((data.mocap_pos[0], data.mocap_quat[0])),
         "goal": np.array(env._target_pos, np.float64),
-        "scene": np.concatenate([data.xpos[body] for body in movable]) if movable else np.zeros(0),
+        "scene": np.concatenate([np.zeros(0), *(data.xpos[body] for body in scene_bodies(env.model))]),
     }
 
 
-def scene_bodies(model: Any) -> List[int]:
+def scene_bodies(model: Any) -> list[int]:
     """Return the bodies that are neither the robot nor the hand's target."""
     robot = model.body("base").id
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -45,14 +45,14 @@ class Cameras:
         except GL_ERRORS as error:
             raise PluginError(GL_HELP.format(reason=error)) from error
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
-        self._size: Tuple[int, int] = LARGEST
+        self._size: tuple[int, int] = LARGEST
         self._scene = mujoco.MjvScene(model, 1000)
         self._options = mujoco.MjvOption()
         self._perturb = mujoco.MjvPerturb()
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
 
-    def render(self, data: Any, name: str, size: Tuple[int, int]) -> np.ndarray:
+    def render(self, data: Any, name: str, size: tuple[int, int]) -> np.ndarray:
         """Return an upright (height, width, 3) uint8 RGB picture; ``data`` is only read."""
         self._gl.make_current()
         if size != self._size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Dict, Optional, Protocol, Tuple, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .adapter import action_layout, imported
 class Readable(Protocol):
     """What the expert needs of a benchmark."""
 
-    def privileged(self) -> Tuple[str, np.ndarray]:
+    def privileged(self) -> tuple[str, np.ndarray]:
         """Return the task and the present truth."""
 
 
@@ -31,8 +31,8 @@ class Expert(Policy):
             action=action_layout(),
             privileged=True,
         )
-        self._benchmark: Optional[Readable] = None
-        self._experts: Dict[str, Any] = {}
+        self._benchmark: Readable | None = None
+        self._experts: dict[str, Any] = {}
 
     def bind(self, benchmark: Any) -> None:
         """Take the benchmark that is read.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 
 class Task(NamedTuple):
@@ -24,7 +24,7 @@ class Task(NamedTuple):
         return f"{self.name}-v3"
 
 
-TASKS: Tuple[Task, ...] = (
+TASKS: tuple[Task, ...] = (
     Task("assembly", "pick up the wrench by its handle and put its ring onto the peg", 90),
     Task("basketball", "pick up the basketball and drop it into the hoop", 96),
     Task("bin-picking", "pick up the block from one bin and put it into the other bin", 132),

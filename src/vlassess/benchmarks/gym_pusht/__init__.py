@@ -1,0 +1,1 @@
+"""PushT, through the gymnasium bridge."""
