@@ -26,3 +26,9 @@ def print_json(value: Any) -> None:
         ValueError: ``value`` holds NaN or an infinity.
     """
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def say(text: str) -> None:
+    """Tell people one thing on stderr, where it is in no program's way."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()

@@ -14,7 +14,7 @@ from rich.text import Text
 from vlassess.catalog import Catalog
 from vlassess.cli.configs import planned_config
 from vlassess.cli.options import ListOptions, PlanOptions, ReportOptions
-from vlassess.cli.output import console, print_json
+from vlassess.cli.output import console, print_json, say
 from vlassess.config import bundled_configs, load_config
 from vlassess.schema.items import WorkItem
 from vlassess.schema.problems import nearest
@@ -30,7 +30,7 @@ def plan(options: PlanOptions) -> int:
     from vlassess.sharding import parse_shard
 
     config = planned_config(options)
-    whole = make_plan(config, pipeline.benchmark_spec(pipeline.resolve(config, Catalog.discover()), config))
+    whole = make_plan(config, pipeline.benchmark_spec(pipeline.resolve(config, Catalog.discover(), say), config))
     shard = None if options.shard is None else parse_shard(options.shard)
     items = pipeline.taken(whole, pipeline.part_of(whole, options.limit, shard))
     if options.json:
