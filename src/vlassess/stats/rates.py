@@ -5,9 +5,10 @@ Pure functions of counts. A rate over no episode is undefined, and undefined is 
 
 from __future__ import annotations
 
-from scipy.stats import binomtest
+from scipy.stats import beta, binomtest
 
 from vlassess.schema.interval import Interval
+from vlassess.stats.checks import check_share
 
 
 def rate(successes: int, n: int) -> float | None:
@@ -58,6 +59,33 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
     return _interval(successes, n, confidence, "wilson")
 
 
+def jeffreys(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
+    """Return the equal-tailed posterior interval of a binomial rate under Jeffreys' prior, Beta(1/2, 1/2).
+
+    Definition: the (1 - confidence) / 2 quantiles of Beta(successes + 1/2, n - successes + 1/2); low is 0 for no
+    success and high is 1 for no failure.
+    Source: Brown, Cai and DasGupta, Statistical Science 16 (2001) 101-133.
+    Valid on average over rates, also near 0 and 1, where Wilson's covers too little; at single rates it dips
+    below ``confidence``. Shorter than `clopper_pearson`.
+
+    Args:
+        successes: 0 to n.
+        n: Episodes with a result; None is returned for 0.
+        confidence: Between 0 and 1.
+
+    Raises:
+        ValueError: an argument is outside its range.
+    """
+    _check(successes, n)
+    check_share("confidence", confidence)
+    if n == 0:
+        return None
+    half, shape = (1 - confidence) / 2, (successes + 0.5, n - successes + 0.5)
+    low = float(beta.ppf(half, *shape)) if successes else 0.0
+    high = float(beta.isf(half, *shape)) if successes < n else 1.0
+    return Interval(low, high)
+
+
 def error_bounds(successes: int, failures: int, errors: int) -> Interval | None:
     """Return the rate if every error had failed (low) and if every one had succeeded (high).
 
@@ -76,8 +104,7 @@ def error_bounds(successes: int, failures: int, errors: int) -> Interval | None:
 
 def _interval(successes: int, n: int, confidence: float, method: str) -> Interval | None:
     _check(successes, n)
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}; it must be between 0 and 1")
+    check_share("confidence", confidence)
     if n == 0:
         return None
     found = binomtest(successes, n).proportion_ci(confidence, method)
