@@ -155,7 +155,7 @@ def check_horizons(policies: Mapping[str, PolicySpec], horizons: Mapping[str, in
             continue
         if horizon > policy.chunk:
             raise ContractError(
-                f"policies.{label}.horizon is {horizon}, its chunk has only {policy.chunk} actions; set at most that many"
+                f"policies.{label}.horizon is {horizon}, but a chunk has {policy.chunk} actions: set at most that"
             )
         if policy.observe == "every_step" and horizon != 1:
             raise ContractError(f"policies.{label}.horizon is {horizon}, but it must see every step; leave it out")
