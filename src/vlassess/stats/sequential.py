@@ -174,6 +174,7 @@ def advance(state: DifferenceState, block: Block) -> DifferenceState:
     def rejected(difference: float) -> bool:
         return log_capital(only_a, only_b, same, difference) >= limit
 
+    low, high = _narrowed(state.interval, _edge(rejected, estimate, -1.0), _edge(rejected, estimate, 1.0))
     return replace(
         state,
         only_a=only_a,
@@ -182,8 +183,8 @@ def advance(state: DifferenceState, block: Block) -> DifferenceState:
         blocks=state.blocks + 1,
         log_e=log_e,
         max_log_e=max(state.max_log_e, log_e),
-        low=max(state.low, _edge(rejected, estimate, -1.0)),
-        high=min(state.high, _edge(rejected, estimate, 1.0)),
+        low=low,
+        high=high,
     )
 
 
@@ -206,13 +207,15 @@ def advance_rate(state: RateState, successes: int, failures: int) -> RateState:
     def rejected(p: float) -> bool:
         return mixture - float(xlogy(k, p) + xlog1py(missed, -p)) >= limit
 
+    estimate = k / (k + missed)
+    low, high = _narrowed(state.interval, _edge(rejected, estimate, 0.0), _edge(rejected, estimate, 1.0))
     return replace(
         state,
         successes=k,
         failures=missed,
         blocks=state.blocks + 1,
-        low=max(state.low, _edge(rejected, k / (k + missed), 0.0)),
-        high=min(state.high, _edge(rejected, k / (k + missed), 1.0)),
+        low=low,
+        high=high,
     )
 
 
@@ -237,6 +240,12 @@ def _log_products(won: int, lost: int, same: int, d: float) -> NDArray[np.float6
         return np.asarray(np.full(_NODES, math.inf if won or same else 0.0) + lost * np.log1p(-_SHARES))
     bets = _SHARES / (1 + d)
     return np.asarray(won * np.log1p(bets * (1 - d)) + lost * np.log1p(-_SHARES) + same * np.log1p(-bets * d))
+
+
+def _narrowed(before: Interval, low: float, high: float) -> Interval:
+    """Return what is in both intervals; the earlier one where nothing is, which has probability below alpha."""
+    common = max(before.low, low), min(before.high, high)
+    return Interval(*common) if common[0] <= common[1] else before
 
 
 def _edge(rejected: Callable[[float], bool], inside: float, outside: float) -> float:

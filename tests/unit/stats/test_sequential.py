@@ -91,9 +91,19 @@ def test_a_clear_difference_is_decided_early_and_stays_decided() -> None:
     assert state.decided
     assert state.p_value < 0.05
     assert state.low > 0
-    later = advance(state, Block(0, 30, 0))
+    later = advance(state, Block(0, 7, 0))
+    assert later.log_e < state.log_e
     assert later.decided
     assert later.p_value == state.p_value
+
+
+def test_evidence_for_both_sides_leaves_the_earlier_interval() -> None:
+    state = after(*[Block(1, 0, 0)] * 20)
+    turned = advance(state, Block(0, 200, 0))
+    assert turned.low <= turned.high
+    assert turned.interval == state.interval
+    rate = advance_rate(RateState(), 0, 200)
+    assert advance_rate(rate, 3000, 0).interval == rate.interval
 
 
 def test_agreement_is_no_evidence_but_narrows_the_interval() -> None:
