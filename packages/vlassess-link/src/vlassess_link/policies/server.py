@@ -29,6 +29,8 @@ from vlassess_link.wire.server import PolicyServer
 
 Make = Callable[[dict[str, Any]], PredictModelServer]
 
+WAKE_SECONDS = 0.5
+
 
 def serve(cls: type[PredictModelServer]) -> None:
     """Serve a class as the command line says, then exit: the last line of a policy script."""
@@ -121,7 +123,8 @@ def _serve_until(stop: _Stop, server: PolicyServer, out: TextIO) -> int:
     loaded.add_done_callback(lambda _: stop.changed.set())
     announced = False
     while not stop.asked:
-        stop.changed.wait()
+        # Never for good: a signal that comes just before the lock blocks would be handled only after it.
+        stop.changed.wait(WAKE_SECONDS)
         stop.changed.clear()
         if loaded.done() and not announced and not stop.asked:
             failure = loaded.exception()
