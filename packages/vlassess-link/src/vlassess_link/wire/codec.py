@@ -1,11 +1,14 @@
 """Messages to bytes and back: pure functions, no state, nothing is unpickled.
 
 The format is MessagePack maps with arrays as ``{"__ndarray__": true, "data", "dtype", "shape"}``, which is
-what vla-eval's protocol 1 reads and writes. Its map for a raw image is understood too. We always send plain
-arrays, images included: every peer reads them and neither side has to encode a picture.
+what vla-eval's protocol 1 reads and writes. Its maps for raw, PNG and JPEG images are understood too. We send
+plain arrays, images included, unless told otherwise: every peer reads them and neither side encodes a picture.
+
+Between two ends of ours the bodies of arrays lie behind the map instead, in the frame or in memory that both
+share (see `envelope`), so that nobody copies them to pack or to unpack.
 
 What cannot be carried exactly is refused by the sender, with the path of the leaf, since only the sender's
-author can mend it. What is received is bounded before it is believed: bytes, depth, members and nodes.
+author can mend it. What is received is bounded before it is believed: bytes, depth, members, nodes, pixels.
 
 Numpy scalars travel as 0-d arrays with one further key, ``"scalar"``: both their type and their
 being a scalar survive between two ends of ours, and a peer that does not know the key sees a 0-d array.
@@ -14,15 +17,18 @@ being a scalar survive between two ends of ours, and a peer that does not know t
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Optional, Union
 
 import msgpack
 import numpy as np
 
 from vlassess_link.errors import DecodeError, EncodeError
+from vlassess_link.wire import envelope, images
+from vlassess_link.wire.envelope import Bodies, Buffer, Parts
 
 MAX_FRAME_BYTES = 256 * 2**20
-"""Largest frame that is sent or read: a query of 80 float32 images of 512x512."""
+"""Largest frame that is sent or read: a query of 80 float32 images of 512x512. All encoded images of a frame
+together may decode to as much again."""
 MAX_DEPTH = 24
 """Deepest nesting of maps and lists."""
 MAX_MEMBERS = 8192
@@ -34,6 +40,7 @@ MAX_DIMENSIONS = 16
 _ARRAY = "__ndarray__"
 _IMAGE = "__image__"
 _SCALAR = "scalar"
+_AT = "at"
 RESERVED_KEYS = (_ARRAY, _IMAGE)
 """Keys that mark encoded arrays; a message of ours may not use them."""
 
@@ -41,38 +48,74 @@ _DTYPE = re.compile(r"[<>|=]?[biuf][1248]")
 _PLAIN = (bool, float, str, bytes)
 
 
-def pack(message: Mapping[str, Any]) -> bytes:
-    """Return the frame of a message.
+def pack(message: Mapping[str, Any], form: str = "raw") -> bytes:
+    """Return the frame of a message, arrays inside the map, as every peer reads it.
 
     Values may be None, bool, int (64 bit), float, str, bytes, numpy arrays and scalars of kinds b, i, u, f
     up to 8 bytes an item, and lists, tuples and str-keyed mappings of these.
 
+    Args:
+        message: To send.
+        form: How images go, one of `images.FORMATS`. "jpeg" changes pixels.
+
     Raises:
         EncodeError: a value is of another type, or a limit is passed; names the leaf's path.
     """
-    frame: bytes = msgpack.packb(_encode(message, "message", 0), use_bin_type=True)
-    if len(frame) > MAX_FRAME_BYTES:
-        raise EncodeError(
-            f"the message has {len(frame)} bytes; a frame has at most {MAX_FRAME_BYTES}: send less at once"
-        )
+    frame = _packb(_Encoder(form).encode(message, "message", 0))
+    _require_size(len(frame))
     return frame
 
 
-def unpack(frame: bytes) -> Dict[str, Any]:
+def pack_parts(message: Mapping[str, Any], memory: Optional[memoryview] = None) -> Parts:
+    """Return the frame of a message as buffers that belong one after the other, array bodies uncopied.
+
+    Args:
+        message: To send; must not be changed until the buffers are sent.
+        memory: Shared with the receiver: bodies are copied there instead, where they fit.
+
+    Raises:
+        EncodeError: as `pack`.
+    """
+    bodies = Bodies()
+    packed = _packb(_Encoder("raw", bodies).encode(message, "message", 0))
+    _require_size(len(packed) + bodies.size)
+    return envelope.close(packed, bodies, memory)
+
+
+def unpack(frame: Buffer, memory: Optional[memoryview] = None) -> Dict[str, Any]:
     """Return the message of a frame.
 
-    Arrays are read-only views of the received bytes: nothing is copied, and whoever wants to write calls
-    ``.copy()``. Byte order, dtype and shape are as sent; lists come back as lists, never as tuples.
+    Arrays are read-only views of the received bytes: nothing is copied (but out of shared memory, which the
+    sender goes on to use), and whoever wants to write calls ``.copy()``. Byte order, dtype and shape are as
+    sent; lists come back as lists, never as tuples.
+
+    Args:
+        frame: As received.
+        memory: Shared with the sender; None: a frame that points into it is refused.
 
     Raises:
         DecodeError: the bytes are no message, or a limit is passed; names the leaf's path.
     """
     if len(frame) > MAX_FRAME_BYTES:
         raise DecodeError(f"the frame has {len(frame)} bytes; a frame has at most {MAX_FRAME_BYTES}")
+    packed, body = envelope.open_frame(frame, memory)
+    raw = unpack_map(packed)
+    if not isinstance(raw, dict) or any(key in raw for key in RESERVED_KEYS):
+        raise DecodeError("the frame is no message: its outermost value must be a map with 'type' and 'payload'")
+    message: Dict[str, Any] = _Decoder(body).decode(raw, "message", 0)
+    return message
+
+
+def unpack_map(packed: Buffer) -> Any:
+    """Return the bare MessagePack value of a frame of any dialect, bounded in members.
+
+    Raises:
+        DecodeError: the bytes are no MessagePack, or a limit is passed.
+    """
     budget = _Budget()
     try:
-        raw = msgpack.unpackb(
-            frame,
+        return msgpack.unpackb(
+            packed,
             raw=False,
             object_hook=budget.spend,
             list_hook=budget.spend,
@@ -81,11 +124,17 @@ def unpack(frame: bytes) -> Dict[str, Any]:
             max_map_len=MAX_MEMBERS,
         )
     except (ValueError, msgpack.exceptions.UnpackException, RecursionError, TypeError, OverflowError) as error:
-        raise DecodeError(f"the frame of {len(frame)} bytes is no message: {error or type(error).__name__}") from None
-    if not isinstance(raw, dict) or any(key in raw for key in RESERVED_KEYS):
-        raise DecodeError("the frame is no message: its outermost value must be a map with 'type' and 'payload'")
-    message: Dict[str, Any] = _decode(raw, "message", 0)
-    return message
+        raise DecodeError(f"the frame of {len(packed)} bytes is no message: {error or type(error).__name__}") from None
+
+
+def _packb(encoded: Any) -> bytes:
+    packed: bytes = msgpack.packb(encoded, use_bin_type=True)
+    return packed
+
+
+def _require_size(size: int) -> None:
+    if size > MAX_FRAME_BYTES:
+        raise EncodeError(f"the message has {size} bytes; a frame has at most {MAX_FRAME_BYTES}: send less at once")
 
 
 class _Budget:
@@ -105,24 +154,60 @@ def _refuse_extension(code: int, data: bytes) -> Any:
     raise ValueError(f"MessagePack extension type {code} is not part of the protocol")
 
 
-def _encode(value: Any, path: str, depth: int) -> Any:
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _encode_array(value, path)
-    if value is None or isinstance(value, _PLAIN):
-        return _checked_text(value, path) if isinstance(value, str) else value
-    if isinstance(value, int):
-        if not -(2**63) <= value < 2**64:
-            raise EncodeError(f"{path} is {value}; an integer must fit into 64 bits")
-        return value
-    if not isinstance(value, (Mapping, list, tuple)):
-        raise EncodeError(f"{path} is of type {type(value).__name__}; send a number, text, array, list or map instead")
-    if depth >= MAX_DEPTH:
-        raise EncodeError(f"{path} is nested deeper than {MAX_DEPTH} levels (or contains itself)")
-    if len(value) > MAX_MEMBERS:
-        raise EncodeError(f"{path} has {len(value)} members; at most {MAX_MEMBERS} are sent: make it an array")
-    if isinstance(value, Mapping):
-        return {_key(key, path): _encode(item, f"{path}.{key}", depth + 1) for key, item in value.items()}
-    return [_encode(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
+class _Encoder:
+    """Turns values into what MessagePack carries; bodies of arrays go aside where there is a place for them."""
+
+    def __init__(self, form: str, bodies: Optional[Bodies] = None) -> None:
+        self._form = form
+        self._bodies = bodies
+
+    def encode(self, value: Any, path: str, depth: int) -> Any:
+        if isinstance(value, (np.ndarray, np.generic)):
+            return self._array(value, path)
+        if value is None or isinstance(value, _PLAIN):
+            return _checked_text(value, path) if isinstance(value, str) else value
+        if isinstance(value, int):
+            if not -(2**63) <= value < 2**64:
+                raise EncodeError(f"{path} is {value}; an integer must fit into 64 bits")
+            return value
+        if not isinstance(value, (Mapping, list, tuple)):
+            name = type(value).__name__
+            raise EncodeError(f"{path} is of type {name}; send a number, text, array, list or map instead")
+        if depth >= MAX_DEPTH:
+            raise EncodeError(f"{path} is nested deeper than {MAX_DEPTH} levels (or contains itself)")
+        if len(value) > MAX_MEMBERS:
+            raise EncodeError(f"{path} has {len(value)} members; at most {MAX_MEMBERS} are sent: make it an array")
+        if isinstance(value, Mapping):
+            return {_key(key, path): self.encode(item, f"{path}.{key}", depth + 1) for key, item in value.items()}
+        return [self.encode(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
+
+    def _array(self, value: Any, path: str) -> Dict[str, Any]:
+        check_array(value, path)
+        if self._form != "raw" and images.is_image(value):
+            data = images.encode(value, self._form, path)
+            return {_IMAGE: True, "format": self._form, "data": data, "shape": list(value.shape)}
+        whole = np.ascontiguousarray(value)
+        body: Any = whole.reshape(-1).view(np.uint8).data if whole.size else b""
+        encoded: Dict[str, Any] = {_ARRAY: True, "dtype": value.dtype.str, "shape": list(value.shape)}
+        if self._bodies is not None and whole.nbytes >= envelope.LEAST_BODY:
+            encoded[_AT] = self._bodies.add(body)
+        else:
+            encoded["data"] = body
+        if isinstance(value, np.generic):
+            encoded[_SCALAR] = True
+        return encoded
+
+
+def check_array(value: Any, path: str) -> None:
+    """Raise `EncodeError` where an array or numpy scalar is none that the wire carries."""
+    if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
+        raise EncodeError(
+            f"{path} is an array of dtype {value.dtype}; only bool, int, uint and float of at most 8 bytes are sent"
+        )
+    if isinstance(value, np.ma.MaskedArray):
+        raise EncodeError(f"{path} is a masked array; the mask would be lost: send filled() and the mask apart")
+    if value.ndim > MAX_DIMENSIONS:
+        raise EncodeError(f"{path} has {value.ndim} dimensions; at most {MAX_DIMENSIONS} are sent")
 
 
 def _key(key: Any, path: str) -> str:
@@ -141,82 +226,95 @@ def _checked_text(text: str, path: str) -> str:
     return str(text)
 
 
-def _encode_array(value: Any, path: str) -> Dict[str, Any]:
-    if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
-        raise EncodeError(
-            f"{path} is an array of dtype {value.dtype}; only bool, int, uint and float of at most 8 bytes are sent"
+class _Decoder:
+    """Turns what MessagePack carried into values; ``body`` holds what lies outside the map."""
+
+    def __init__(self, body: Optional[memoryview]) -> None:
+        self._body = body
+        self._pixel_bytes = 0
+
+    def decode(self, value: Any, path: str, depth: int) -> Any:
+        if isinstance(value, (dict, list)) and depth > MAX_DEPTH:
+            raise DecodeError(f"{path[:200]} is nested deeper than {MAX_DEPTH} levels")
+        if isinstance(value, dict):
+            if _ARRAY in value:
+                return self._array(value, path)
+            if _IMAGE in value:
+                return self._image(value, path)
+            _require(all(isinstance(key, str) for key in value), path, "has a key that is no text")
+            return {key: self.decode(item, f"{path}.{key}", depth + 1) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.decode(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
+        _require(value is None or isinstance(value, (*_PLAIN, int)), path, f"is of type {type(value).__name__}")
+        return value
+
+    def _image(self, value: Mapping[str, Any], path: str) -> Any:
+        form, data = value.get("format"), value.get("data")
+        if form == "raw":
+            return decode_array(data, value.get("dtype", "|u1"), value.get("shape"), path)
+        _require(form in images.FORMATS, path, f"is an image of the unknown format {str(form)[:40]!r}")
+        if not isinstance(data, bytes):
+            raise DecodeError(f"{path[:200]} is an image whose data are not bytes")
+        shape = _shape(value.get("shape"), path)
+        self._pixel_bytes += int(np.prod(shape, dtype=object))
+        _require(
+            self._pixel_bytes <= MAX_FRAME_BYTES,
+            path,
+            f"is one image too much: a frame decodes to {MAX_FRAME_BYTES} bytes",
         )
-    if isinstance(value, np.ma.MaskedArray):
-        raise EncodeError(f"{path} is a masked array; the mask would be lost: send filled() and the mask apart")
-    if value.ndim > MAX_DIMENSIONS:
-        raise EncodeError(f"{path} has {value.ndim} dimensions; at most {MAX_DIMENSIONS} are sent")
-    whole = np.ascontiguousarray(value)
-    encoded = {
-        _ARRAY: True,
-        "data": whole.reshape(-1).view(np.uint8).data if whole.size else b"",
-        "dtype": value.dtype.str,
-        "shape": list(value.shape),
-    }
-    if isinstance(value, np.generic):
-        encoded[_SCALAR] = True
-    return encoded
+        return images.decode(data, str(form), shape, path[:200])
+
+    def _array(self, value: Mapping[str, Any], path: str) -> Any:
+        data = value.get("data")
+        if _AT in value:
+            at = value[_AT]
+            if self._body is None or type(at) is not int or not 0 <= at <= len(self._body):
+                raise DecodeError(f"{path[:200]} is an array at {str(at)[:40]} of a body that does not reach so far")
+            data = self._body[at:]
+        array = decode_array(data, value.get("dtype"), value.get("shape"), path, whole=_AT not in value)
+        return array[()] if value.get(_SCALAR) is True and array.ndim == 0 else array
 
 
-def _decode(value: Any, path: str, depth: int) -> Any:
-    if isinstance(value, (dict, list)) and depth > MAX_DEPTH:
-        raise DecodeError(f"{path[:200]} is nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, dict):
-        if _ARRAY in value:
-            return _decode_array(value, path)
-        if _IMAGE in value:
-            return _decode_image(value, path)
-        _require(all(isinstance(key, str) for key in value), path, "has a key that is no text")
-        return {key: _decode(item, f"{path}.{key}", depth + 1) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_decode(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
-    _require(value is None or isinstance(value, (*_PLAIN, int)), path, f"is of type {type(value).__name__}")
-    return value
+def decode_array(data: Any, name: Any, shape: Any, path: str, whole: bool = True) -> np.ndarray:
+    """Return the array of received bytes: a read-only view of them.
 
+    Args:
+        data: Bytes, or a read-only memoryview.
+        name: Of the dtype.
+        shape: A list of sizes.
+        path: Of the leaf, for the error.
+        whole: Whether there may be no more bytes than the array needs.
 
-def _decode_image(value: Mapping[str, Any], path: str) -> Any:
-    form = value.get("format")
-    if form in ("png", "jpeg"):
-        raise DecodeError(
-            f"{path} is a {str(form).upper()} image; this version of vlassess-link reads raw images only, PNG and JPEG "
-            "come with another: let the sender use raw images"
-        )
-    _require(form == "raw", path, f"is an image of the unknown format {form!r}")
-    return _decode_array({"dtype": "|u1", **value}, path)
-
-
-def _decode_array(value: Mapping[str, Any], path: str) -> Any:
-    data, name, shape = value.get("data"), value.get("dtype"), value.get("shape")
-    _require(isinstance(data, bytes), path, "is an array whose data are not bytes")
+    Raises:
+        DecodeError: they are no array that the wire carries.
+    """
+    _require(isinstance(data, (bytes, memoryview)), path, "is an array whose data are not bytes")
     if not isinstance(name, str) or not _DTYPE.fullmatch(name):
-        raise DecodeError(f"{path} is an array of dtype {str(name)[:40]!r}; only bool, int, uint and float are read")
+        raise DecodeError(
+            f"{path[:200]} is an array of dtype {str(name)[:40]!r}; only bool, int, uint and float are read"
+        )
     try:
         dtype = np.dtype(name)
     except TypeError:
-        raise DecodeError(f"{path} is an array of the unknown dtype {name!r}") from None
+        raise DecodeError(f"{path[:200]} is an array of the unknown dtype {name!r}") from None
     sizes = _shape(shape, path)
-    count = 1
+    needed = dtype.itemsize
     for size in sizes:
-        count *= size
-    if count * dtype.itemsize != len(data or b""):
-        raise DecodeError(
-            f"{path} has {len(data or b'')} bytes; shape {sizes} of {name} needs {count * dtype.itemsize}"
-        )
+        needed *= size
+    if needed > len(data) or (whole and needed < len(data)):
+        raise DecodeError(f"{path[:200]} has {len(data)} bytes; shape {sizes} of {name} needs {needed}")
     try:
-        array = np.frombuffer(data or bytes(dtype.itemsize), dtype=dtype)[:count].reshape(sizes)
+        array = np.frombuffer(data[:needed] or bytes(dtype.itemsize), dtype=dtype)
+        array = (array if needed else array[:0]).reshape(sizes)
     except ValueError as error:
-        raise DecodeError(f"{path} is no array: {error}") from None
+        raise DecodeError(f"{path[:200]} is no array: {error}") from None
     if dtype.kind == "b" and array.size and int(array.view(np.uint8).max()) > 1:
-        raise DecodeError(f"{path} is an array of bool with a byte that is neither 0 nor 1")
-    return array[()] if value.get(_SCALAR) is True and not sizes else array
+        raise DecodeError(f"{path[:200]} is an array of bool with a byte that is neither 0 nor 1")
+    return array
 
 
 def _shape(shape: Any, path: str) -> List[int]:
-    valid = isinstance(shape, list) and all(type(size) is int and 0 <= size < 2**63 for size in shape)
+    valid = isinstance(shape, (list, tuple)) and all(type(size) is int and 0 <= size < 2**63 for size in shape)
     _require(valid and len(shape) <= MAX_DIMENSIONS, path, f"is an array of the impossible shape {str(shape)[:80]}")
     return list(shape)
 
@@ -224,3 +322,7 @@ def _shape(shape: Any, path: str) -> List[int]:
 def _require(holds: bool, path: str, problem: str) -> None:
     if not holds:
         raise DecodeError(f"{path[:200]} {problem}")
+
+
+Frame = Union[bytes, Parts]
+"""What a connection sends: one buffer, or several that belong one after the other."""
