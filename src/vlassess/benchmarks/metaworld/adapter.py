@@ -131,10 +131,12 @@ class MetaWorld(Benchmark):
     def step(self, action: np.ndarray) -> StepResult:
         """Move the hand's target by up to 1 cm along each axis and simulate 12.5 ms; upstream clips to [-1, 1].
 
+        The action is passed on as it is: upstream computes in its precision.
+
         Raises:
             BenchmarkFault: the simulation became unstable.
         """
-        self._observed, reward, _, _, info = self._env.step(np.asarray(action, np.float64))
+        self._observed, reward, _, _, info = self._env.step(action)
         self._shown = self._env.data
         self._steps += 1
         if exploded(self._env.data):

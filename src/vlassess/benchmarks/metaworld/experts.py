@@ -65,4 +65,4 @@ class Expert(Policy):
             # "Constant(s) may be too high": clipping is what its authors rely on.
             warnings.simplefilter("ignore")
             action = self._experts[task].get_action(observed)
-        return ActionChunk(np.asarray(action, np.float64)[None])
+        return ActionChunk(np.asarray(action)[None])
