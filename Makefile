@@ -10,9 +10,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?=
 TESTS ?=
+ARGS ?=
 PROJECTS := pyproject.toml packages/vlassess-link/pyproject.toml
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHES := execution wire tabletop grounding statistics validation libero
+
+# A benchmark is a file, or a folder with a __main__.py where a file would hide a module of the standard library.
+bench_path = $(firstword $(wildcard benchmarks_perf/$(1).py benchmarks_perf/$(1)/__main__.py))
 
 export MUJOCO_GL ?= egl
 
@@ -27,6 +31,11 @@ demo: $(VENV)/.run gl ## Evaluate three bundled policies on the bundled benchmar
 .PHONY: test
 test: $(VENV)/.test gl ## Run all tests (TESTS="tests/unit -k seeds" for some)
 	$(BIN)/python -m pytest -n 2 $(TESTS)
+
+.PHONY: test-browser
+test-browser: $(VENV)/.test ## Open the report in Chromium and use it
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
+	$(BIN)/python -m pytest tests/browser
 
 .PHONY: check
 check: lint types imports sizes docs ## Check everything but behaviour: style, types, layers, sizes, docs
@@ -61,10 +70,10 @@ format: $(VENV)/.check ## Mend what can be mended of style and format
 bench: ## Measure our own speed: make bench NAME=execution
 	@if [[ " $(BENCHES) " != *" $(NAME) "* || -z "$(NAME)" ]]; then \
 	    echo "No benchmark is called '$(NAME)': use make bench NAME=, with one of: $(BENCHES)." >&2; exit 2; fi
-	@if [[ ! -f benchmarks_perf/$(NAME).py ]]; then \
-	    echo "The benchmark '$(NAME)' does not exist yet; those that do: $(or $(strip $(foreach name,$(BENCHES),$(if $(wildcard benchmarks_perf/$(name).py),$(name)))),none)." >&2; exit 2; fi
+	@if [[ -z "$(call bench_path,$(NAME))" ]]; then \
+	    echo "The benchmark '$(NAME)' does not exist yet; those that do: $(or $(strip $(foreach name,$(BENCHES),$(if $(call bench_path,$(name)),$(name)))),none)." >&2; exit 2; fi
 	@$(MAKE) --no-print-directory gl
-	$(BIN)/python benchmarks_perf/$(NAME).py
+	PYTHONPATH=benchmarks_perf $(BIN)/python $(call bench_path,$(NAME)) $(ARGS)
 
 .PHONY: gl
 gl: $(VENV)/.run

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from vlassess.cli.options import (
+    BudgetOptions,
     DoctorOptions,
     ExportOptions,
     ListOptions,
@@ -176,3 +177,19 @@ def list_(options: ListOptions) -> int:
     from vlassess.cli.showing import list_all
 
     return list_all(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess budget --delta 0.10 --power 0.8",
+        "vlassess budget --delta 0.10 --paired --correlation 0.5",
+        "vlassess budget --delta 0.10 --cells 5 --policies 2 --seconds-per-trial 90",
+        "vlassess budget --n 20",
+    )
+)
+@takes(BudgetOptions)
+def budget(options: BudgetOptions) -> int:
+    """Print how many episodes a claim needs, and which difference a number of episodes can show."""
+    from vlassess.cli.budgeting import budget
+
+    return budget(options)

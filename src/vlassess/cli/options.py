@@ -182,6 +182,35 @@ class ListOptions:
     json: Json = False
 
 
+@dataclasses.dataclass(frozen=True)
+class BudgetOptions:
+    """Options of ``vlassess budget``."""
+
+    delta: Annotated[float, typer.Option(help="The difference to show, as a share: 0.10 is ten points.")] = 0.1
+    power: Annotated[float, typer.Option(help="Chance that a true difference of this size is found.")] = 0.8
+    alpha: Annotated[float, typer.Option(help="Chance of a false alarm, two-sided.")] = 0.05
+    rate: Annotated[float, typer.Option(help="Mean success rate of the two policies; 0.5 is the cautious choice.")] = (
+        0.5
+    )
+    paired: Annotated[bool, typer.Option("--paired", help="Both policies run from the same starts.")] = False
+    correlation: Annotated[
+        float | None,
+        typer.Option(
+            help="Correlation of the two outcomes of one start; 0.3, 0.5 and 0.7 without it.", show_default=False
+        ),
+    ] = None
+    n: Annotated[
+        int | None, typer.Option(min=1, help="Show what this number of episodes a policy can see.", show_default=False)
+    ] = None
+    cells: Annotated[int, typer.Option(min=1, help="Cells of the grid, each with its own n episodes.")] = 1
+    policies: Annotated[int, typer.Option(min=1, help="Policies that run, each with its own n episodes.")] = 1
+    seconds_per_trial: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="Seconds of one episode with its reset, for hours.", show_default=False),
+    ] = None
+    json: Json = False
+
+
 def takes(options: type[T]) -> Callable[[Callable[[T], int]], Callable[..., None]]:
     """Make a function of one ``options`` value, which returns an exit code, a command with its fields as parameters."""
 
