@@ -98,7 +98,7 @@ def bomb(width: int, height: int, bits: int = 8, colour: int = 2) -> bytes:
 @pytest.mark.parametrize(
     ("data", "form", "shape", "says"),
     [
-        (bomb(60_000, 60_000), "png", [60_000, 60_000, 3], "at most 268435456 bytes"),
+        (bomb(60_000, 60_000), "png", [60_000, 60_000, 3], "one image too much"),
         (bomb(60_000, 60_000), "png", [4, 4, 3], "is no PNG|its sender declared 4x4 RGB"),
         (bomb(8000, 8000), "png", [4, 4, 3], "of 8000x8000 RGB; its sender declared 4x4 RGB"),
         (bomb(60_000, 60_000, 8, 0), "png", [9_000, 9_000, 1], "at most 67108864 pixels"),
@@ -128,7 +128,7 @@ def test_the_images_of_a_frame_are_bounded_together() -> None:
     packed = bomb(8192, 8192)
     many = [{"__image__": True, "format": "png", "data": packed, "shape": [8192, 8192, 3]}] * 3
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(DecodeError, match="is no PNG|an image too much"):
+    with pytest.raises(DecodeError, match=r"is no PNG|one image too much"):
         codec.unpack(msgpack.packb({"a": many}))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 600_000
 
