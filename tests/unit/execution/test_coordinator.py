@@ -162,11 +162,11 @@ def test_pressed_once_it_finishes_what_runs(tmp_path: Path) -> None:
 
 
 def test_pressed_twice_it_stops_now(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, {"fault": "step_hangs", "fault_indices": [1, 2, 3], "step_seconds": 0.3})
+    bench = Bench(tmp_path, {"fault": "step_hangs", "fault_indices": [0]})
 
     def press(number: int) -> None:
         assert bench.fleet is not None
-        assert bench.fleet.busy, "somebody must be hanging by now"
+        assert bench.fleet.busy, "the first episode hangs, whoever has it"
         bench.stop.press()
         bench.stop.press()
 
@@ -175,7 +175,7 @@ def test_pressed_twice_it_stops_now(tmp_path: Path) -> None:
     ending = bench.run(ONE_TASK)
     assert time.monotonic() - began < 10
     assert (ending.interrupted, ending.reason) == (True, None)
-    assert list(bench.attempts) == [ONE_TASK[0].item_id]
+    assert list(bench.attempts) == [ONE_TASK[1].item_id]
     assert not running(bench)
 
 
