@@ -105,7 +105,7 @@ class Run:
         if path is None and self.run_dir is None:
             raise ValueError("this run has no directory: say where the report goes, as run.report('report.html')")
         target = Path(path) if path is not None else Path(self.run_dir or ".", "report.html")
-        write_report(target, self.manifest, self.summary(), self.records)
+        write_report(target, self.manifest, self.summary(), self.records, self.items)
         return target
 
     def __repr__(self) -> str:

@@ -144,7 +144,7 @@ def report(run_dir: Path) -> Path:
     """Write ``report.html`` from the records and return its path."""
     run = RunDirectory.open(run_dir)
     path = run.path / "report.html"
-    write_report(path, run.manifest, summarise_run(run), run.records().records)
+    write_report(path, run.manifest, summarise_run(run), run.records().records, run.items())
     return path
 
 
@@ -243,7 +243,7 @@ def conclude(run: RunDirectory, config: RunConfig, ending: Ending) -> RunResult:
             f"the first error was the {first.origin}'s, in {first.phase}: {first.message}; see {run.path}/logs",
         )
     try:
-        write_report(run.path / "report.html", run.manifest, summary, records)
+        write_report(run.path / "report.html", run.manifest, summary, records, run.items())
     except OSError as error:
         reasons = (*reasons, f"report.html was not written: {error}; free space and run `vlassess report {run.path}`")
     complete = summary.counts.complete

@@ -1,38 +1,60 @@
 """``report.html``: one file that shows a run without a network, in light and dark.
 
 Every value goes through the template's escaping and `printable`; the only markup that is put in as it is
-comes from `plots`. The page holds no script, and its policy forbids any.
+comes from `plots` and `episodes`. The page holds one script, which shows the episodes; its policy forbids any
+other, by the hash of that one.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vlassess.report import failures, plots
+from vlassess.report.budget import policy_budget, time_budget
 from vlassess.report.counting import by_item, counting
+from vlassess.report.episodes import episodes_json
 from vlassess.report.exports import cell_name
 from vlassess.report.text import duration, interval, number, one_line, percent, printable, shortened
+from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
-from vlassess.schema.summary import PolicySummary, Summary
+from vlassess.schema.summary import Summary
 from vlassess_link.data import EpisodeRecord
 
 INSTRUCTION = 120
 """Characters of an instruction in the table."""
 LONGEST = 20_000
 """Characters of any one value on the page."""
+PHASE_COLOURS = {
+    "simulation": "series-1",
+    "rendering": "series-3",
+    "inference": "series-2",
+    "recording": "series-5",
+    "reset": "series-4",
+    "waiting": "line",
+    "other": "muted",
+}
+"""What the time went to -> a CSS variable of the page."""
 BENCHMARK_FIELDS = ("control_rate_hz", "settling_steps", "success", "primary_metric", "licence")
 POLICY_FIELDS = ("chunk", "horizon", "observe", "history", "stochastic", "uses_noise_seed", "privileged")
 
 
-def write_report(path: Path, manifest: RunManifest, summary: Summary, records: Iterable[EpisodeRecord]) -> None:
+def write_report(
+    path: Path,
+    manifest: RunManifest,
+    summary: Summary,
+    records: Iterable[EpisodeRecord],
+    items: Sequence[WorkItem] = (),
+) -> None:
     """Write the report to ``path``, whole or not at all.
 
     Args:
@@ -40,11 +62,12 @@ def write_report(path: Path, manifest: RunManifest, summary: Summary, records: I
         manifest: What ``run.json`` says.
         summary: Of the same plan and records.
         records: Every attempt, in the order of the file.
+        items: The plan, so that missing episodes are listed too; its folder is searched for recordings.
 
     Raises:
         OSError: the file cannot be written; a file that was there is untouched.
     """
-    text = render_report(manifest, summary, records)
+    text = render_report(manifest, summary, records, items, path.parent)
     partial = path.with_name(path.name + ".partial")
     try:
         partial.write_text(text, encoding="utf-8")
@@ -53,13 +76,20 @@ def write_report(path: Path, manifest: RunManifest, summary: Summary, records: I
         partial.unlink(missing_ok=True)
 
 
-def render_report(manifest: RunManifest, summary: Summary, records: Iterable[EpisodeRecord]) -> str:
-    """Return the report's HTML. The arguments are those of `write_report`."""
+def render_report(
+    manifest: RunManifest,
+    summary: Summary,
+    records: Iterable[EpisodeRecord],
+    items: Sequence[WorkItem] = (),
+    folder: Path | None = None,
+) -> str:
+    """Return the report's HTML. The arguments are those of `write_report`; ``folder`` is the run directory."""
     attempts = tuple(records)
     counted = [last for tries in by_item(attempts).values() if (last := counting(tries)) is not None]
     groups = failures.error_groups(attempts)
-    template = _environment().get_template("report.html.jinja")
-    return template.render(
+    environment = _environment()
+    script = environment.get_template("report.js").render()
+    return environment.get_template("report.html.jinja").render(
         manifest=manifest,
         summary=summary,
         plots=_plots(summary, counted),
@@ -68,29 +98,12 @@ def render_report(manifest: RunManifest, summary: Summary, records: Iterable[Epi
         instructions=_instructions(counted),
         config=yaml.safe_dump(manifest.config.model_dump(mode="json"), sort_keys=False, allow_unicode=True),
         benchmark=_chosen(manifest.benchmark_spec, BENCHMARK_FIELDS),
+        episodes=episodes_json(items, attempts, folder),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        budget=time_budget(attempts),
         policy_facts={one_line(label): _policy_facts(spec) for label, spec in manifest.policy_specs.items()},
     )
-
-
-class PhaseTime(NamedTuple):
-    """Wall time of one phase: seconds, and its share of all attempts' time in percent."""
-
-    phase: str
-    seconds: float
-    share: float
-
-
-def time_spent(policy: PolicySummary) -> list[PhaseTime]:
-    """Return the time of each phase over all attempts of a policy, longest first; what no phase claims is "other"."""
-    spent: Counter[str] = Counter()
-    for group in (policy.overall, *(policy.cells if policy.basis == "control" else ())):
-        spent.update(group.seconds)
-    phases = {phase: seconds for phase, seconds in spent.items() if phase != "total"}
-    whole = max(spent["total"], sum(phases.values()))
-    if not whole:
-        return []
-    phases["other"] = whole - sum(phases.values())
-    return [PhaseTime(phase, took, 100 * took / whole) for phase, took in sorted(phases.items(), key=lambda x: -x[1])]
 
 
 def _environment() -> Environment:
@@ -104,7 +117,7 @@ def _environment() -> Environment:
     )
     found.filters.update(percent=percent, number=number, duration=duration, cell_name=cell_name, interval=interval)
     found.filters["combine"] = lambda first, second: {**first, **second}
-    found.globals.update(series=plots.SERIES, seconds=time_spent)
+    found.globals.update(series=plots.SERIES, seconds=policy_budget, phase_colours=PHASE_COLOURS)
     return found
 
 

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,12 +16,14 @@ import pytest
 
 from tests.unit.report import build
 from vlassess.report import summarise, write_report
+from vlassess.report.budget import policy_budget, time_budget
+from vlassess.report.episodes import LEFT_OUT, TEXTS, episodes_json
 from vlassess.report.failures import SHOWN, error_groups
-from vlassess.report.html import render_report, time_spent
+from vlassess.report.html import render_report
 from vlassess.schema.items import WorkItem
 from vlassess_link.data import EpisodeRecord, ErrorInfo
 
-VOID = {"meta", "br"}
+VOID = {"meta", "br", "input"}
 DRAWN_EMPTY = {"path", "use", "rect", "line"}
 
 
@@ -30,12 +36,14 @@ class Page(HTMLParser):
         self.tags: set[str] = set()
         self.attributes: list[tuple[str, str | None]] = []
         self.texts: list[str] = []
+        self.scripts = 0
         self.feed(text)
         self.close()
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
+        self.scripts += tag == "script"
         self.attributes += attrs
         if tag not in VOID:
             self.open.append(tag)
@@ -97,7 +105,7 @@ def test_a_report_shows_what_a_reader_asks_for(html: str) -> None:
 
 def test_a_report_needs_nothing_but_itself(html: str) -> None:
     page = Page(html)
-    assert page.tags.isdisjoint({"script", "link", "img", "iframe", "object", "base", "form"})
+    assert page.tags.isdisjoint({"link", "img", "iframe", "object", "base", "form"})
     names = {name for name, _ in page.attributes}
     assert names.isdisjoint({"src", "href", "srcset", "data", "action"})
     linked = [value or "" for name, value in page.attributes if name == "xlink:href"]
@@ -152,7 +160,8 @@ def test_hostile_texts_are_shown_harmlessly(text: str, tmp_path: Path) -> None:
     summary = summarise(items, records, manifest)
     write_report(tmp_path / "report.html", manifest, summary, records)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert page.tags.isdisjoint({"script", "img", "b"})
+    assert page.tags.isdisjoint({"img", "b"})
+    assert page.scripts == 2
     assert page.tags <= {*KNOWN_TAGS, *DRAWN_EMPTY}
     beginning = text[:40].encode("ascii", "ignore").decode().translate(dict.fromkeys(range(32)))
     assert beginning.split("  ")[0].strip()[:20] in page.text
@@ -197,6 +206,14 @@ KNOWN_TAGS = {
     "text",
     "clippath",
     "code",
+    "script",
+    "noscript",
+    "input",
+    "select",
+    "option",
+    "label",
+    "output",
+    "button",
 }
 
 
@@ -258,12 +275,92 @@ def test_time_is_shared_out_over_phases() -> None:
     items = build.plan(cells=({}, {"camera": "far"}))
     records = [build.record(item) for item in items]
     (policy,) = summarise(items, records, build.manifest(items)).policies
-    rows = time_spent(policy)
-    assert [(row.phase, row.seconds) for row in rows] == [
+    rows = policy_budget(policy)
+    assert [(row.name, row.seconds) for row in rows] == [
         ("inference", 30.0),
-        ("step", 24.0),
+        ("simulation", 24.0),
         ("other", 24.0),
         ("reset", 12.0),
-        ("render", 6.0),
+        ("rendering", 6.0),
     ]
     assert sum(row.share for row in rows) == pytest.approx(100)
+
+
+def test_workers_wait_while_others_run_and_not_while_nobody_does() -> None:
+    items = build.plan()
+
+    def at(seconds: float, worker: str, took: float, number: int) -> EpisodeRecord:
+        started = (build.BEGIN + timedelta(seconds=seconds)).isoformat()
+        return build.record(items[number], worker=worker, started=started, seconds={"step": took, "total": took})
+
+    busy = [at(0, "a", 10, 0), at(0, "b", 2, 1), at(6, "b", 4, 2)]
+    after_a_pause = [at(1000, "a", 10, 3), at(1000, "b", 10, 4)]
+
+    shares = {row.name: row.seconds for row in time_budget([*busy, *after_a_pause])}
+
+    assert shares == {"simulation": 36.0, "waiting": 4.0, "other": 0.0}
+    assert time_budget([]) == []
+
+
+def data_in(html: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="episodes-data">(.*?)</script>', html, re.DOTALL)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def test_every_planned_episode_is_in_the_table(tmp_path: Path) -> None:
+    items = build.plan(("a", "b"), episodes=2, cells=({}, {"camera": "far"}))
+    records = [build.record(items[0]), build.broken(items[1], "policy"), build.broken(items[2], "benchmark")]
+    folder = tmp_path / "artifacts" / items[0].item_id
+    folder.mkdir(parents=True)
+    (folder / "video.mp4").touch()
+
+    data = json.loads(episodes_json(items, [*records, build.failed(items[2], 2)], tmp_path))
+
+    assert len(data["rows"]) == len(items)
+    ends = [data["ends"][row[5]] for row in data["rows"]]
+    assert ends[:4] == ["success", "failure", "failure", "missing"]
+    first, second, third = data["rows"][:3]
+    assert data["texts"][first[0]] == "a"
+    assert data["texts"][first[1]] == "pick/red"
+    assert data["texts"][second[4]] == "camera=far"
+    assert data["texts"][second[10]] == "FakeError of the policy in inference: it broke"
+    assert (first[6], first[7], first[8], first[12], third[13]) == (40, 1000, 4.0, 1, 2)
+    assert data["folders"] == {"0": items[0].item_id}
+
+
+def test_texts_of_the_table_are_bounded() -> None:
+    items = build.plan(("a",), tasks=[(f"suite{n}", "task") for n in range(40)], episodes=50)
+    records = [
+        build.broken(item, "benchmark", message="<" * 10_000 + str(n), instruction="漢" * 290 + str(n))
+        for n, item in enumerate(items)
+    ]
+    text = episodes_json(items, records, None)
+    assert TEXTS < len(text) < TEXTS + 500_000
+    assert LEFT_OUT in json.loads(text)["texts"]
+
+
+def test_without_a_plan_what_was_recorded_is_in_the_table() -> None:
+    items = build.plan()
+    data = json.loads(episodes_json((), [build.record(item) for item in items[:3]], None))
+    assert [row[11] for row in data["rows"]] == [item.item_id[:12] for item in items[:3]]
+
+
+def test_the_pages_only_script_is_the_one_that_its_policy_names(html: str) -> None:
+    named = re.findall(r"script-src ([^;]*);", html)
+    (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert named == [f"'sha256-{digest}'"]
+    assert "innerHTML" not in script
+    assert "eval(" not in script
+
+
+def test_an_item_id_that_is_no_id_names_no_folder(tmp_path: Path) -> None:
+    (item, *_) = build.plan()
+    odd = replace(item, item_id="../elsewhere")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "artifacts").mkdir()
+    (tmp_path / "elsewhere" / "video.mp4").touch()
+    data = json.loads(episodes_json([odd], [build.record(odd)], tmp_path))
+    assert data["folders"] == {}
