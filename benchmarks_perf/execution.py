@@ -35,8 +35,9 @@ from vlassess.schema.config import BenchmarkSource, PolicySource, RunConfig
 from vlassess.schema.events import SilentListener
 from vlassess.schema.items import WorkItem, episode_item
 from vlassess_link import Benchmark, Episode, EpisodeRecord, RawObservation
-from vlassess_link.benchmarks.attempt import Attempt, Job, Monitor
+from vlassess_link.benchmarks.attempt import Attempt, Job
 from vlassess_link.benchmarks.base import View
+from vlassess_link.benchmarks.watched import Monitor
 from vlassess_link.data import COMPARED
 from vlassess_link.digest import content_id
 from vlassess_link.loading import load_target

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from tests.link.episodes import FunctionPolicy, ScriptedBenchmark, episode_of, job_of, walk
-from vlassess_link.benchmarks.attempt import Attempt, Job, Monitor, effective_horizon, error_info
+from vlassess_link.benchmarks.attempt import Attempt, Job, effective_horizon
 from vlassess_link.benchmarks.base import Benchmark
+from vlassess_link.benchmarks.charging import error_info
+from vlassess_link.benchmarks.watched import Monitor
 from vlassess_link.data import COMPARED, ActionChunk, EpisodeRecord, Observation, RawObservation, StepOutcome
 from vlassess_link.data import Episode as Planned
 from vlassess_link.digest import ArrayDigest, arrays_digest

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.link.episodes import FunctionPolicy, episode_of, job_of, walk
-from vlassess_link.benchmarks.attempt import Attempt, Job, Monitor
+from vlassess_link.benchmarks.attempt import Attempt, Job
 from vlassess_link.benchmarks.base import Benchmark
 from vlassess_link.benchmarks.recording import ArtifactRequest, FrameSpool, as_bytes
+from vlassess_link.benchmarks.watched import Monitor
 from vlassess_link.data import COMPARED, EpisodeRecord, Observation, RawObservation
 from vlassess_link.policies.base import Policy
 from vlassess_link.policies.model import InProcessPolicy

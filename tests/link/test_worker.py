@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from tests.link.episodes import episode_of, job_of
-from vlassess_link.benchmarks.attempt import Attempt, Monitor
+from vlassess_link.benchmarks.attempt import Attempt
+from vlassess_link.benchmarks.watched import Monitor
 from vlassess_link.data import COMPARED, Episode, EpisodeRecord
 from vlassess_link.jsonable import from_json, to_json
 from vlassess_link.policies.model import InProcessPolicy

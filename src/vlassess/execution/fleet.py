@@ -15,7 +15,8 @@ from vlassess.execution.launch import WorkerLaunch
 from vlassess.execution.process import Event, LineProcess
 from vlassess.execution.settings import FleetSettings
 from vlassess.schema.items import WorkItem
-from vlassess_link.benchmarks.attempt import Job, timeout_charge, unstarted_record
+from vlassess_link.benchmarks.attempt import Job, unstarted_record
+from vlassess_link.benchmarks.charging import timeout_charge
 from vlassess_link.data import EpisodeRecord, ErrorInfo
 from vlassess_link.jsonable import to_json
 from vlassess_link.worker import EXIT_LEASE

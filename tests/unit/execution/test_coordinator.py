@@ -16,7 +16,8 @@ from tests.unit.runs import POLICY, config_of, items_of
 from vlassess.execution import PolicyServers, WorkerLaunch, server_launch
 from vlassess.records import StorageFullError
 from vlassess.schema.items import WorkItem
-from vlassess_link.benchmarks.attempt import Attempt, Job, Monitor
+from vlassess_link.benchmarks.attempt import Attempt, Job
+from vlassess_link.benchmarks.watched import Monitor
 from vlassess_link.data import COMPARED, EpisodeRecord
 from vlassess_link.policies.model import InProcessPolicy
 from vlassess_link.testing import FakeBenchmark, FakePolicy

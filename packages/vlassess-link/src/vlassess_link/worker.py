@@ -35,9 +35,11 @@ from typing import Any, Dict, Mapping, Optional, TextIO, cast
 import numpy as np
 
 from vlassess_link._version import __version__
-from vlassess_link.benchmarks.attempt import Attempt, Job, Monitor, error_info, timeout_charge, unstarted_record
+from vlassess_link.benchmarks.attempt import Attempt, Job, unstarted_record
 from vlassess_link.benchmarks.base import Benchmark
+from vlassess_link.benchmarks.charging import error_info, timeout_charge
 from vlassess_link.benchmarks.recording import ArtifactRequest
+from vlassess_link.benchmarks.watched import Monitor
 from vlassess_link.data import Episode, EpisodeRecord, ErrorInfo
 from vlassess_link.digest import canonical_json
 from vlassess_link.jsonable import from_json, to_json

@@ -5,43 +5,26 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import platform
-import time
-import traceback
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
-from vlassess_link.benchmarks.base import Benchmark, View, view_for
+from vlassess_link.benchmarks.base import Benchmark, view_for
+from vlassess_link.benchmarks.charging import PHASES, error_info
 from vlassess_link.benchmarks.loop import run_episode
 from vlassess_link.benchmarks.recording import (
-    PHASE,
     ArtifactRequest,
     RecordedBenchmark,
     RecordedPolicy,
     Recorder,
     recorded_view,
 )
-from vlassess_link.data import (
-    ActionChunk,
-    Episode,
-    EpisodeRecord,
-    EpisodeStart,
-    ErrorInfo,
-    Observation,
-    RawObservation,
-    StepOutcome,
-    StepResult,
-)
-from vlassess_link.digest import ArrayDigest, arrays_digest
-from vlassess_link.errors import BenchmarkFault, DecodeError, EpisodeFault, ObservationError, WireError
+from vlassess_link.benchmarks.watched import Monitor, WatchedBenchmark, WatchedPolicy
+from vlassess_link.data import Episode, EpisodeRecord
+from vlassess_link.digest import arrays_digest
 from vlassess_link.policies.base import Policy
-from vlassess_link.specs import BenchmarkSpec, PolicySpec
-
-BENCHMARK_PHASES = ("load", "reset", "step", "render")
-POLICY_PHASES = ("inference",)
-PHASES = (*BENCHMARK_PHASES, *POLICY_PHASES, PHASE)
-"""What an attempt's seconds are told by; the rest of its total is the harness's own."""
+from vlassess_link.specs import PolicySpec
 
 
 @dataclass(frozen=True)
@@ -63,227 +46,6 @@ class Job:
     episode: Episode
     horizon: Optional[int] = None
     artifacts: Optional[ArtifactRequest] = None
-
-
-class Monitor:
-    """What is going on now and how long each phase took; another thread may read `now` at any time.
-
-    A phase lasts until the next call begins, so that what is wrong with a call's answer is charged to it.
-
-    Attributes:
-        now: (running phase, when it began in seconds of ``clock``): one value, so that a reader never sees
-            the phase of one moment with the time of another. The phase is "idle" between episodes, and "other"
-            while the harness is busy with itself.
-        seconds: Seconds by phase of the running attempt.
-
-    Args:
-        clock: Seconds, from anywhere.
-        tell: Told of each phase as it begins; must cost next to nothing.
-    """
-
-    def __init__(
-        self, clock: Callable[[], float] = time.perf_counter, tell: Optional[Callable[[str], None]] = None
-    ) -> None:
-        self.clock = clock
-        self._tell = tell
-        self.now: Tuple[str, float] = ("idle", clock())
-        self.seconds: Dict[str, float] = {}
-
-    @property
-    def phase(self) -> str:
-        """The running phase."""
-        return self.now[0]
-
-    def enter(self, phase: str) -> str:
-        """Begin a phase and return the one that it interrupts."""
-        time_now = self.clock()
-        before, since = self.now
-        self.seconds[before] = self.seconds.get(before, 0.0) + time_now - since
-        self.now = (phase, time_now)
-        if self._tell is not None:
-            self._tell(phase)
-        return before
-
-    def clear(self) -> None:
-        """Forget the last attempt's seconds."""
-        self.seconds = {}
-        self.now = (self.phase, self.clock())
-
-
-class WatchedBenchmark(Benchmark):
-    """A benchmark whose calls are timed by phase, and whose initial state and actions are digested."""
-
-    def __init__(self, inner: Benchmark, monitor: Monitor) -> None:
-        self.spec = inner.spec
-        self._inner = inner
-        self._monitor = monitor
-        self._actions = ArrayDigest()
-        self.steps = 0
-        self.instruction: Optional[str] = None
-        self.initial_state: Mapping[str, np.ndarray] = {}
-        self.low: Optional[np.ndarray] = None
-        self.high: Optional[np.ndarray] = None
-
-    @property
-    def actions_digest(self) -> str:
-        """Digest of every executed action so far."""
-        return self._actions.hexdigest()
-
-    def reset(self, episode: Episode) -> RawObservation:
-        """Reset, and keep the measured initial state.
-
-        Raises:
-            BenchmarkFault: the state is missing or not finite, so the start could not be proved; the instruction
-                is no text, or not the episode's.
-        """
-        self._monitor.enter("reset")
-        raw = self._inner.reset(episode)
-        if not isinstance(raw.instruction, str):
-            raise BenchmarkFault(f"reset() gave the instruction {raw.instruction!r}; it must be a text")
-        if episode.instruction is not None and raw.instruction != episode.instruction:
-            raise BenchmarkFault(
-                f"reset() gave the instruction {raw.instruction!r} although the episode says {episode.instruction!r}"
-            )
-        self.instruction = raw.instruction
-        state = {name: np.asarray(value, np.float64) for name, value in raw.state.items()}
-        if not state:
-            raise BenchmarkFault("reset() gave an empty `state`; it must hold the named initial state")
-        for name, value in state.items():
-            if not np.isfinite(value).all():
-                raise BenchmarkFault(f"initial state {name!r} is not finite after reset()")
-        self.initial_state = state
-        return raw
-
-    def step(self, action: np.ndarray) -> StepResult:
-        """Step with a copy of the action, and digest it: the policy may hold on to the array."""
-        self._actions.update("action", action)
-        self.low = action.copy() if self.low is None else np.minimum(self.low, action)
-        self.high = action.copy() if self.high is None else np.maximum(self.high, action)
-        self._monitor.enter("step")
-        result = self._inner.step(action.copy())
-        self.steps += 1
-        return result
-
-    def make_obs(self, raw: RawObservation) -> Observation:
-        """Render."""
-        self._monitor.enter("render")
-        return self._inner.make_obs(raw)
-
-    def get_step_result(self, result: StepResult) -> StepOutcome:
-        """Score; counted with the step it belongs to."""
-        return self._inner.get_step_result(result)
-
-
-class WatchedPolicy(Policy):
-    """A policy whose calls are timed, and whose delivered inputs are checked and digested.
-
-    Attributes:
-        view: What it looks at; None: nobody knows, and cameras are not checked.
-    """
-
-    def __init__(self, inner: Policy, benchmark: BenchmarkSpec, monitor: Monitor) -> None:
-        self.spec = inner.spec
-        self.view: Optional[View] = None
-        self._inner = inner
-        self._benchmark = benchmark
-        self._monitor = monitor
-        self._inputs = ArrayDigest()
-        self._images = ArrayDigest()
-        self.observations = 0
-
-    @property
-    def inputs_digest(self) -> str:
-        """Digest of every delivered state, instruction and extra."""
-        return self._inputs.hexdigest()
-
-    @property
-    def images_digest(self) -> str:
-        """Digest of every delivered image."""
-        return self._images.hexdigest()
-
-    def reset(self, start: EpisodeStart, policy_seed: int) -> None:
-        """Begin an episode."""
-        self._monitor.enter("inference")
-        self._inner.reset(start, policy_seed)
-
-    def predict(self, obs: Observation) -> ActionChunk:
-        """Check and digest what is delivered, then ask the policy."""
-        check_observation(obs, self._benchmark, self.spec, self.view)
-        extras = {name: value for name, value in obs.extras.items() if name in self.spec.extras}
-        obs = dataclasses.replace(obs, extras=extras)
-        self._monitor.enter("other")
-        for name in sorted(obs.images):
-            self._images.update(name, obs.images[name])
-        self._inputs.update_text("instruction", obs.instruction)
-        if obs.state is not None:
-            self._inputs.update("state", obs.state)
-        for name in sorted(obs.extras):
-            self._inputs.update(name, obs.extras[name])
-        self.observations += 1
-        self._monitor.enter("inference")
-        return ActionChunk.of(self._inner.predict(obs))
-
-
-def check_observation(
-    obs: Observation, benchmark: BenchmarkSpec, policy: PolicySpec, view: Optional[View] = None
-) -> None:
-    """Refuse an observation that breaks its contract, before it is delivered.
-
-    Args:
-        obs: What make_obs() returned.
-        benchmark: Declares the state's layout and the extras.
-        policy: Declares the image dtypes, and whether it reads a state.
-        view: Cameras and sizes that were asked for; None: these are not checked.
-
-    Raises:
-        ObservationError: other cameras than asked for; an image of another size, shape or dtype; a state that is
-            missing, not finite or not of the declared layout; extras that the benchmark does not declare.
-    """
-    if view is not None and set(obs.images) != set(view.cameras):
-        raise ObservationError(
-            f"make_obs() delivered the cameras {sorted(obs.images)}; {sorted(view.cameras)} were asked for: render "
-            "what `self.view` says"
-        )
-    for name, image in obs.images.items():
-        _check_image(name, image, policy, view)
-    _check_state(obs.state, benchmark, policy)
-    for name in obs.extras:
-        if name not in benchmark.extras:
-            raise ObservationError(f"make_obs() delivered the extra {name!r}; declare it in the spec's `extras`")
-
-
-def _check_image(name: str, image: np.ndarray, policy: PolicySpec, view: Optional[View]) -> None:
-    if image.ndim != 3 or image.shape[2] != 3:
-        raise ObservationError(f"image {name!r} has shape {image.shape}; it must be (height, width, 3)")
-    if view is not None and image.shape[:2] != tuple(view.cameras[name]):
-        raise ObservationError(
-            f"image {name!r} is {image.shape[0]}x{image.shape[1]}; "
-            f"{'x'.join(str(side) for side in view.cameras[name])} was asked for: render what `self.view` says"
-        )
-    if image.dtype.name not in policy.image_dtypes:
-        raise ObservationError(
-            f"image {name!r} is {image.dtype}; the policy {policy.identity.name!r} takes "
-            f"{' or '.join(policy.image_dtypes)}: declare it in its `image_dtypes` or convert"
-        )
-
-
-def _check_state(state: Optional[np.ndarray], benchmark: BenchmarkSpec, policy: PolicySpec) -> None:
-    if state is None:
-        if policy.state is not None:
-            raise ObservationError(f"make_obs() delivered no state; the policy {policy.identity.name!r} reads one")
-        return
-    size = benchmark.state.size if benchmark.state is not None else None
-    if state.ndim != 1 or state.dtype.kind != "f" or state.size != size:
-        raise ObservationError(
-            f"state is {state.dtype} of shape {state.shape}; the spec declares {size} floats in one row"
-        )
-    if not np.isfinite(state).all():
-        raise ObservationError(f"state has {state[~np.isfinite(state)][0]} in place {np.argmin(np.isfinite(state))}")
-
-
-def effective_horizon(spec: PolicySpec, override: Optional[int]) -> int:
-    """Return how many actions of a chunk are executed: 1 for a policy that must see every step."""
-    return 1 if spec.observe == "every_step" else (override or spec.horizon)
 
 
 class Attempt:
@@ -379,30 +141,9 @@ def unstarted_record(job: Job, **ending: Any) -> EpisodeRecord:
     )
 
 
-def error_info(error: BaseException, phase: str) -> ErrorInfo:
-    """Say who is charged with an exception that was raised in ``phase``."""
-    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    message = str(error) or type(error).__name__
-    if not isinstance(error, (EpisodeFault, WireError)):
-        message = f"{type(error).__name__}: {message}" if str(error) else message
-    return ErrorInfo(_origin(error, phase), phase, type(error).__name__, message, text[-4000:])
-
-
-def _origin(error: BaseException, phase: str) -> str:
-    if isinstance(error, EpisodeFault):
-        return error.origin
-    if isinstance(error, WireError) and phase in POLICY_PHASES:
-        return "policy" if isinstance(error, DecodeError) else "benchmark"
-    if phase in POLICY_PHASES:
-        return "policy"
-    return "benchmark" if phase in (*BENCHMARK_PHASES, "other") else "infrastructure"
-
-
-def timeout_charge(phase: str) -> Tuple[str, str]:
-    """Return origin and kind of the error when ``phase`` ran past its deadline."""
-    if phase in POLICY_PHASES:
-        return "policy", "InferenceTimeout"
-    return "infrastructure" if phase in (PHASE, "connect") else "benchmark", "PhaseTimeout"
+def effective_horizon(spec: PolicySpec, override: Optional[int]) -> int:
+    """Return how many actions of a chunk are executed: 1 for a policy that must see every step."""
+    return 1 if spec.observe == "every_step" else (override or spec.horizon)
 
 
 def _floats(values: Optional[np.ndarray]) -> Tuple[float, ...]:
