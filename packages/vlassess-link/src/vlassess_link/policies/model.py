@@ -56,6 +56,13 @@ class PredictModelServer:
     """
 
     spec: PolicySpec = PolicySpec(PolicyIdentity("unnamed"))
+    max_batch_size: int = 16
+    """Most observations of one `predict_batch`; whoever serves the model may set another."""
+
+    @property
+    def batched(self) -> bool:
+        """Whether `predict_batch` is the model's own."""
+        return type(self).predict_batch is not PredictModelServer.predict_batch
 
     def load(self) -> None:
         """Load weights; called once, before the first `predict` and before the server says it is ready."""
@@ -65,15 +72,27 @@ class PredictModelServer:
 
     def predict(self, obs: Observation, ctx: SessionContext) -> Answer:
         """Return {"actions": (T, D) or (D,)}, float32 or float64; further keys are recorded as extras."""
+        if self.batched:
+            return self.predict_batch([obs], [ctx])[0]
         raise NotImplementedError(f"{type(self).__name__} must define predict(self, obs, ctx)")
 
+    def predict_batch(self, obs: List[Observation], ctx: List[SessionContext]) -> List[Answer]:
+        """Return one answer for each observation, in order. Optional: define it where a batch is faster than a loop.
+
+        The observations are of different sessions, 1 to `max_batch_size` of them. An answer must not depend on
+        its neighbours; noise comes from each context's own `rng()`.
+        """
+        return [self.predict(one, own) for one, own in zip(obs, ctx)]
+
     def query(self, observations: Sequence[Observation], noise_seed: int) -> List[Answer]:
-        """Answer each observation in a fresh context; see `Policy.query`."""
-        answers = []
-        for obs in observations:
-            ctx = SessionContext("query", None, noise_seed, obs.step)
+        """Answer each observation in a fresh context, in batches where the model has them; see `Policy.query`."""
+        contexts = [SessionContext("query", None, noise_seed, obs.step) for obs in observations]
+        for ctx in contexts:
             self.start_episode(ctx)
-            answers.append(self.predict(obs, ctx))
+        answers: List[Answer] = []
+        for begin in range(0, len(contexts), max(1, self.max_batch_size)):
+            part = slice(begin, begin + max(1, self.max_batch_size))
+            answers.extend(_batch_of(self, list(observations[part]), contexts[part]))
         return answers
 
     def close(self) -> None:
@@ -81,8 +100,17 @@ class PredictModelServer:
 
 
 def announced_spec(model: PredictModelServer) -> PolicySpec:
-    """Return the model's spec with the capabilities that `PredictModelServer` brings by itself."""
-    return dataclasses.replace(model.spec, capabilities=tuple(dict.fromkeys((*model.spec.capabilities, "query"))))
+    """Return the model's spec with what is known of every `PredictModelServer`: its capabilities, and `batched`."""
+    capabilities = tuple(dict.fromkeys((*model.spec.capabilities, "query")))
+    return dataclasses.replace(model.spec, capabilities=capabilities, batched=model.batched)
+
+
+def _batch_of(model: PredictModelServer, obs: List[Observation], ctx: List[SessionContext]) -> List[Answer]:
+    answers = guarded(model.predict_batch, obs, ctx)
+    if not isinstance(answers, (list, tuple)) or len(answers) != len(obs):
+        found = f"{len(answers)} answers" if isinstance(answers, (list, tuple)) else type(answers).__name__
+        raise PredictError(f"predict_batch() returned {found} for {len(obs)} observations; it must be a list, one each")
+    return list(answers)
 
 
 class ModelSession:
@@ -91,6 +119,16 @@ class ModelSession:
     def __init__(self, model: PredictModelServer, session_id: str) -> None:
         self._model = model
         self._ctx = SessionContext(session_id)
+
+    @property
+    def session_id(self) -> str:
+        """Opaque; one per connection."""
+        return self._ctx.session_id
+
+    @property
+    def context(self) -> SessionContext:
+        """The running episode's."""
+        return self._ctx
 
     def start_episode(self, start: EpisodeStart, noise_seed: int) -> None:
         """Drop everything of the last episode and begin one.
@@ -114,6 +152,47 @@ class ModelSession:
     def query(self, observations: Sequence[Observation], noise_seed: int) -> List[ActionChunk]:
         """Answer without touching the session."""
         return [ActionChunk.of(answer) for answer in guarded(self._model.query, observations, noise_seed)]
+
+
+def predict_together(
+    model: PredictModelServer, sessions: Sequence[ModelSession], observations: Sequence[Observation]
+) -> List[Union[ActionChunk, PolicyFault]]:
+    """Answer one observation of each session in one `predict_batch`; each gets its chunk or what it is charged with.
+
+    A batch that fails as a whole is retried one by one, so that one bad observation fails one session. What the
+    failed try left in a context's `memory` is undone, one level deep.
+    """
+    contexts = [session.context for session in sessions]
+    for context, obs in zip(contexts, observations):
+        context.step = obs.step
+    if len(sessions) == 1:
+        return [_one(model, sessions[0], observations[0])]
+    memories = [dict(context.memory) for context in contexts]
+    try:
+        answers = _batch_of(model, list(observations), contexts)
+    except PolicyFault:
+        for context, memory in zip(contexts, memories):
+            context.memory = memory
+        return [_one(model, session, obs) for session, obs in zip(sessions, observations)]
+    return [_chunk_of(answer) for answer in answers]
+
+
+def _one(model: PredictModelServer, session: ModelSession, obs: Observation) -> Union[ActionChunk, PolicyFault]:
+    context = session.context
+    try:
+        if model.batched:
+            return _chunk_of(_batch_of(model, [obs], [context])[0])
+        return _chunk_of(guarded(model.predict, obs, context))
+    except PolicyFault as fault:
+        return fault
+
+
+def _chunk_of(answer: Answer) -> Union[ActionChunk, PolicyFault]:
+    try:
+        chunk: ActionChunk = guarded(ActionChunk.of, answer)
+    except PolicyFault as fault:
+        return fault
+    return chunk
 
 
 def guarded(function: Any, *args: Any) -> Any:

@@ -114,10 +114,12 @@ class Hello:
     Attributes:
         capabilities: Of `CAPABILITIES`; empty for a peer of another make.
         spec: The policy's, from a server.
+        session: What a server calls this session in ``/health``; None where it has no name.
     """
 
     capabilities: FrozenSet[str] = frozenset()
     spec: Optional[PolicySpec] = None
+    session: Optional[str] = None
 
     @property
     def ours(self) -> bool:
@@ -130,10 +132,10 @@ def hello_request() -> Dict[str, Any]:
     return _hello({name: True for name in CAPABILITIES})
 
 
-def hello_answer(spec: PolicySpec) -> Dict[str, Any]:
-    """Return the payload with which the server of a policy answers."""
+def hello_answer(spec: PolicySpec, session: str = "") -> Dict[str, Any]:
+    """Return the payload with which the server of a policy answers; ``session`` is what it calls the client's."""
     has = {CHUNKS: True, ACKS: True, QUERY: QUERY in spec.capabilities, FLOAT32_IMAGES: "float32" in spec.image_dtypes}
-    return _hello(has, model_server=spec.identity.name, **{EXTENSION: {"spec": to_json(spec)}})
+    return _hello(has, model_server=spec.identity.name, **{EXTENSION: {"spec": to_json(spec), "session": session}})
 
 
 def _hello(capabilities: Mapping[str, bool], **more: Any) -> Dict[str, Any]:
@@ -161,7 +163,9 @@ def parse_hello(payload: Mapping[str, Any]) -> Hello:
     extension = payload.get(EXTENSION)
     if isinstance(extension, Mapping) and "spec" in extension:
         try:
-            return Hello(has, from_json(PolicySpec, extension["spec"]))
+            session = extension.get("session")
+            spec = from_json(PolicySpec, extension["spec"])
+            return Hello(has, spec, session if session and isinstance(session, str) else None)
         except (ContractError, TypeError) as error:
             raise HandshakeError(
                 f"the server's policy spec cannot be read: {error}; install the same vlassess-link on both sides"

@@ -12,6 +12,7 @@ from typing import Any, Callable, Deque, Dict, Mapping, Optional
 
 import numpy as np
 
+from vlassess_link.data import ActionChunk, Observation
 from vlassess_link.errors import (
     ConnectionLost,
     DecodeError,
@@ -37,6 +38,7 @@ class ServerSession:
 
     Attributes:
         over: Nothing more can be answered; the connection must be closed.
+        in_episode: An episode is running.
     """
 
     def __init__(self, host: ModelHost, session_id: str, alive: Callable[[], bool] = lambda: True) -> None:
@@ -46,7 +48,7 @@ class ServerSession:
         self._alive = alive
         self._model = ModelSession(host.model, session_id)
         self._hello: Optional[Hello] = None
-        self._in_episode = False
+        self.in_episode = False
         self._step = 0
         self._buffer: Deque[np.ndarray] = deque()
         self._handlers: Dict[str, Callable[[Mapping[str, Any]], Optional[Message]]] = {
@@ -75,11 +77,11 @@ class ServerSession:
             reply = self._handlers[message.type](message.payload)
             return None if reply is None else replace(reply, seq=seq).pack()
         except EncodeError as error:
-            self._in_episode = False
+            self.in_episode = False
             return self._error(PredictError(f"the policy's answer cannot be sent: {error}"), seq)
         except PolicyFault as error:
             # The model may hold half of a step; nothing of this episode goes on.
-            self._in_episode = False
+            self.in_episode = False
             return self._error(error, seq)
         except (HandshakeError, ConnectionLost) as error:
             self.over = True
@@ -88,12 +90,17 @@ class ServerSession:
             self.over = seq == 0
             return self._error(error, seq)
 
+    def close(self) -> None:
+        """Say that the client is gone."""
+        self.in_episode = False
+        self._host.left(self._id)
+
     def _error(self, error: Exception, seq: int) -> bytes:
         return Message(messages.ERROR, messages.error_payload(error), seq).pack()
 
     def _on_hello(self, payload: Mapping[str, Any]) -> Message:
         self._hello = messages.parse_hello(payload)
-        return Message(messages.HELLO, messages.hello_answer(self._host.spec))
+        return Message(messages.HELLO, messages.hello_answer(self._host.spec, self._id))
 
     def _on_start(self, payload: Mapping[str, Any]) -> Optional[Message]:
         start, seed = messages.parse_start(payload)
@@ -101,22 +108,26 @@ class ServerSession:
             start = replace(start, episode_id=self._id)
         self._buffer.clear()
         self._step = 0
-        self._in_episode = False
+        self.in_episode = False
+        self._host.paused(self._id)
+        if self._host.draining:
+            raise ConnectionLost("the policy server is shutting down and begins no new episode")
         self._call(self._model.start_episode, start, self._host.next_seed() if seed is None else seed)
-        self._in_episode = True
+        self.in_episode = True
+        self._host.metrics.count("episodes")
         return Message(messages.EPISODE_START, {}) if self._has(messages.ACKS) else None
 
     def _on_observation(self, payload: Mapping[str, Any]) -> Message:
-        if not self._in_episode:
+        if not self.in_episode:
             raise DecodeError("an observation came before episode_start: an episode must be started first")
         obs = messages.parse_observation(payload, self._step)
         self._step = obs.step + 1
         if self._has(messages.CHUNKS):
-            return Message(messages.ACTION, messages.action_payload(self._call(self._model.predict, obs)))
+            return Message(messages.ACTION, messages.action_payload(self._predict(obs)))
         if not self._buffer:
             spec = self._host.spec
             used = 1 if spec.observe == "every_step" else spec.horizon
-            self._buffer.extend(self._call(self._model.predict, obs).actions[:used])
+            self._buffer.extend(self._predict(obs).actions[:used])
         return Message(messages.ACTION, messages.one_action_payload(self._buffer.popleft()))
 
     def _on_query(self, payload: Mapping[str, Any]) -> Message:
@@ -124,12 +135,16 @@ class ServerSession:
         return Message(messages.QUERY, messages.answers_payload(self._call(self._model.query, observations, seed)))
 
     def _on_end(self, payload: Mapping[str, Any]) -> None:
-        self._in_episode = False
+        self.in_episode = False
         self._buffer.clear()
+        self._host.paused(self._id)
+
+    def _predict(self, obs: Observation) -> ActionChunk:
+        return self._host.predict(self._model, obs, self._alive)
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         try:
-            return self._host.call(function, *args, wanted=self._alive)
+            return self._host.call(function, *args, wanted=self._alive, session_id=self._id)
         except VlassessError:
             raise
         except (Exception, SystemExit) as error:
