@@ -10,7 +10,7 @@ import pytest
 import vlassess
 from tests.functional.cli.conftest import Invoke
 
-COMMANDS = ("run", "plan", "serve", "report", "list")
+COMMANDS = ("run", "plan", "serve", "report", "rerun", "merge", "export", "doctor", "list")
 HEAVY = ("numpy", "scipy", "matplotlib", "pydantic", "yaml", "vlassess_link", "websockets", "jinja2")
 
 
