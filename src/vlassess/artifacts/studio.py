@@ -65,13 +65,13 @@ class Studio:
         """Return the sentence that says what is recorded and what the disk must hold."""
         count = len(self._filmed)
         kinds = {
-            "on": f"videos of all {count} episodes",
+            "on": f"videos of all {count} episodes" if count > 1 else "a video",
             "failures": f"videos of the episodes without success ({count} are filmed)",
             "sample": f"videos of {count} episodes",
         }
         parts = [kinds[self._config.video]] if self._config.video != "off" else []
         parts += ["every step"] if self._config.steps else []
-        parts += [f"the first {self._config.inputs} observations"] if self._config.inputs else []
+        parts += [f"first observations ({self._config.inputs} of each episode)"] if self._config.inputs else []
         return (
             f"recording {', '.join(parts)}; up to {WAITING_LIMIT // GIB} GiB of raw frames wait to be encoded, and "
             f"recordings pause below {FREE_FLOOR // GIB} GiB of free disk"

@@ -14,6 +14,7 @@ from vlassess.cli.options import (
     MergeOptions,
     PlanOptions,
     ReportOptions,
+    RerunOptions,
     RunOptions,
     ServeOptions,
     takes,
@@ -118,6 +119,21 @@ def report(options: ReportOptions) -> int:
     from vlassess.cli.showing import report
 
     return report(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess rerun runs/my-20260102-030405-abcdef 013cf356ea89",
+        "vlassess rerun runs/my-20260102-030405-abcdef 013cf356ea89 --video",
+        note="Exit codes: 0 the record is equal; 3 there is no record to compare; 4 it differs.",
+    )
+)
+@takes(RerunOptions)
+def rerun(options: RerunOptions) -> int:
+    """Run one episode of a run again, compare it with its record, and keep a video if asked."""
+    from vlassess.cli.rerunning import rerun
+
+    return rerun(options)
 
 
 @app.command(

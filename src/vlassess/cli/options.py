@@ -131,6 +131,24 @@ class ReportOptions:
 
 
 @dataclasses.dataclass(frozen=True)
+class RerunOptions:
+    """Options of ``vlassess rerun``."""
+
+    run_dir: Annotated[Path, typer.Argument(help="A folder that `vlassess run` made.", show_default=False)]
+    episode: Annotated[
+        str, typer.Argument(help="An item or episode id of that run, or the beginning of one.", show_default=False)
+    ]
+    video: Annotated[bool, typer.Option("--video", help="Keep a video, every step and the first input.")] = False
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Keep the new run in here, instead of in a temporary folder.", show_default=False
+        ),
+    ] = None
+    json: Json = False
+
+
+@dataclasses.dataclass(frozen=True)
 class MergeOptions:
     """Options of ``vlassess merge``."""
 

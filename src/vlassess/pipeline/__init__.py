@@ -4,6 +4,7 @@ from vlassess.pipeline.memory import Held, hold
 from vlassess.pipeline.merging import Merged, MergeRefusedError, Remaining, merge
 from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.refusals import ResumeRefusedError
+from vlassess.pipeline.reruns import Rerun, rerun, rerun_config
 from vlassess.pipeline.runs import RunResult, report, resume, start, summarise_run
 from vlassess.pipeline.sides import benchmark_spec, resolve
 
@@ -13,6 +14,7 @@ __all__ = [
     "MergeRefusedError",
     "Merged",
     "Remaining",
+    "Rerun",
     "ResumeRefusedError",
     "RunResult",
     "benchmark_spec",
@@ -20,6 +22,8 @@ __all__ = [
     "merge",
     "part_of",
     "report",
+    "rerun",
+    "rerun_config",
     "resolve",
     "resume",
     "start",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import NamedTuple
 
+from vlassess.report.counting import span_of
 from vlassess.report.text import one_line
 from vlassess.schema.summary import PolicySummary
 from vlassess.stats import Interval, covered_length
@@ -55,16 +55,6 @@ def time_budget(records: Iterable[EpisodeRecord]) -> list[Share]:
         if span is not None:
             spans[record.host, record.worker].append(span)
     return _shares(spent, _waited(spans))
-
-
-def span_of(record: EpisodeRecord) -> Interval | None:
-    """Return when an attempt ran, in seconds of Unix time; None where its start is not known."""
-    try:
-        # Python 3.10 does not read the Z of UTC.
-        began = datetime.fromisoformat(record.started.replace("Z", "+00:00")).timestamp()
-    except ValueError:
-        return None
-    return Interval(began, began + record.seconds.get("total", 0.0))
 
 
 def _waited(spans: Mapping[tuple[str, str], list[Interval]]) -> float:

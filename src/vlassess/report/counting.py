@@ -6,11 +6,12 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 from vlassess.report.text import one_line
 from vlassess.schema.items import WorkItem
 from vlassess.schema.summary import Counts, Mean, Rate, Spread
-from vlassess.stats import clopper_pearson, error_bounds, mean, median, rate, wilson
+from vlassess.stats import Interval, clopper_pearson, error_bounds, mean, median, rate, wilson
 from vlassess_link.data import EpisodeRecord
 
 CONFIDENCE = 0.95
@@ -105,3 +106,14 @@ def seconds_of(group: Iterable[Entry]) -> dict[str, float]:
             for phase, seconds in record.seconds.items():
                 spent[one_line(phase)].append(seconds)
     return {phase: math.fsum(values) for phase, values in spent.items()}
+
+
+def span_of(record: EpisodeRecord) -> Interval | None:
+    """Return when an attempt ran, in seconds of Unix time; None where its start is not known."""
+    try:
+        # Python 3.10 does not read the Z of UTC.
+        start = datetime.fromisoformat(record.started.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    began = (start if start.tzinfo else start.replace(tzinfo=timezone.utc)).timestamp()
+    return Interval(began, began + record.seconds.get("total", 0.0))

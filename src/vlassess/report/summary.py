@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import TypeVar
 
 from vlassess.report import counting
@@ -15,7 +14,7 @@ from vlassess.report.text import one_line
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
 from vlassess.schema.summary import GroupSummary, Level, PolicySummary, Summary, Throughput
-from vlassess.stats import Interval, covered_length
+from vlassess.stats import covered_length
 from vlassess_link.data import EpisodeRecord, Outcome
 from vlassess_link.specs import UNKNOWN
 
@@ -128,25 +127,15 @@ def _metric(name: str, outcomes: Sequence[Outcome]) -> list[float]:
 
 
 def _throughput(group: Sequence[Entry]) -> Throughput:
-    spans = [span for entry in group for record in entry.attempts if (span := _span(record)) is not None]
+    spans = [span for entry in group for record in entry.attempts if (span := counting.span_of(record)) is not None]
     running = covered_length(spans)
     # An episode whose time is not known must not speed up the others.
-    timed = [entry for entry in group if entry.record is not None and _span(entry.record) is not None]
+    timed = [entry for entry in group if entry.record is not None and counting.span_of(entry.record) is not None]
     finished = counting.counts(timed).scored
     return Throughput(
         running_seconds=running if spans else None,
         episodes_per_minute=60 * finished / running if running else None,
     )
-
-
-def _span(record: EpisodeRecord) -> Interval | None:
-    try:
-        # Python 3.10 does not read the Z of UTC.
-        start = datetime.fromisoformat(record.started.replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    began = (start if start.tzinfo else start.replace(tzinfo=timezone.utc)).timestamp()
-    return Interval(began, began + record.seconds.get("total", 0.0))
 
 
 def _grouped(group: Iterable[Entry], key: Callable[[Entry], K]) -> dict[K, list[Entry]]:

@@ -147,7 +147,7 @@ def test_a_run_that_must_stop_now_leaves_recordings_for_its_resume(tmp_path: Pat
         ({"video": "on"}, f"videos of all {len(ITEMS)} episodes"),
         ({"video": "failures"}, "videos of the episodes without success"),
         ({"video": "sample", "sample": 2}, "videos of 2 episodes"),
-        ({"video": "off", "steps": True, "inputs": 4}, "recording every step, the first 4 observations;"),
+        ({"video": "off", "steps": True, "inputs": 4}, "recording every step, first observations (4 of each episode);"),
     ],
 )
 def test_what_is_recorded_is_said(tmp_path: Path, config: dict[str, Any], said: str) -> None:
