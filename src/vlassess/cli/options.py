@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import glob
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,23 @@ import typer
 
 T = TypeVar("T")
 
-Config = Annotated[str, typer.Argument(help="A YAML file, or the name of a bundled config.", show_default=False)]
+YAML = (".yaml", ".yml")
+
+
+def complete_config(incomplete: str) -> list[str]:
+    """Return what a shell offers for the beginning of a config: bundled names, then YAML files."""
+    from vlassess.config import bundled_configs
+
+    names = sorted(name for name in bundled_configs() if name.startswith(incomplete))
+    return names + sorted(path for path in glob.glob(f"{glob.escape(incomplete)}*") if path.endswith(YAML))
+
+
+Config = Annotated[
+    str,
+    typer.Argument(
+        help="A YAML file, or the name of a bundled config.", show_default=False, autocompletion=complete_config
+    ),
+]
 Set = Annotated[
     list[str],
     typer.Option(
@@ -71,7 +88,9 @@ class RunOptions:
     config: Annotated[
         str | None,
         typer.Argument(
-            help="A YAML file, or the name of a bundled config. Not needed with --resume.", show_default=False
+            help="A YAML file, or the name of a bundled config. Not needed with --resume.",
+            show_default=False,
+            autocompletion=complete_config,
         ),
     ] = None
     policy: Policy = dataclasses.field(default_factory=_none)

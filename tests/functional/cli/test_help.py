@@ -4,13 +4,15 @@ import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import vlassess
 from tests.functional.cli.conftest import Invoke
+from vlassess.cli.app import app
 
-COMMANDS = ("run", "plan", "serve", "report", "rerun", "merge", "export", "doctor", "list")
+COMMANDS = tuple(command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands)
 HEAVY = ("numpy", "scipy", "matplotlib", "pydantic", "yaml", "vlassess_link", "websockets", "jinja2")
 
 
@@ -63,12 +65,28 @@ def test_the_package_runs_as_a_module() -> None:
     assert done.stdout == f"vlassess {vlassess.__version__}\n"
 
 
-def test_completion_is_offered() -> None:
+def completions(*words: str, cwd: Path | None = None) -> list[str]:
+    """Return what a shell is offered for the last word."""
+    asked = {"_VLASSESS_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(("vlassess", *words))}
     done = subprocess.run(
         [sys.executable, "-m", "vlassess"],
-        env={**os.environ, "_VLASSESS_COMPLETE": "complete_bash", "COMP_WORDS": "vlassess ", "COMP_CWORD": "1"},
+        env={**os.environ, **asked, "COMP_CWORD": str(len(words))},
+        cwd=cwd,
         check=False,
         capture_output=True,
         text=True,
     )
-    assert done.stdout.split() == list(COMMANDS)
+    return done.stdout.split()
+
+
+def test_every_command_is_completed() -> None:
+    assert {"run", "merge", "export", "doctor"} <= set(COMMANDS)
+    assert completions("") == list(COMMANDS)
+
+
+def test_configs_options_and_formats_are_completed(tmp_path: Path) -> None:
+    (tmp_path / "table.yaml").touch()
+    (tmp_path / "tale.txt").touch()
+    assert completions("run", "ta", cwd=tmp_path) == ["tabletop", "tabletop-quick", "table.yaml"]
+    assert completions("run", "--sh") == ["--shard"]
+    assert completions("export", "--format", "") == ["csv", "parquet", "json"]
