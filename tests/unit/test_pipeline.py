@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.unit.runs import POLICY, config_of
@@ -374,3 +376,22 @@ def test_a_report_is_made_anew_from_the_files_alone(tmp_path: Path) -> None:
     path = report(result.run_dir)
     assert path == result.run_dir / "report.html"
     assert "fakes" in path.read_text(encoding="utf-8")
+
+
+def test_an_own_interpreter_is_recorded_and_another_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This interpreter as somebody's own: its workers see the link's copy alone, and its packages."""
+    monkeypatch.setenv("VLASSESS_CACHE", str(tmp_path / "cache"))
+    fakes = {"target": "vlassess_link.testing:FakeBenchmark"}
+    asked = config(tmp_path, benchmark={**fakes, "interpreter": sys.executable}, execution={"workers": 1})
+    first = interrupted(asked)
+    worker = RunDirectory.open(first.run_dir).manifest.worker
+    assert worker is not None
+    assert worker.packages["numpy"] == np.__version__
+    assert [path.name for path in (tmp_path / "cache" / "link").iterdir()]
+
+    other = config(tmp_path, benchmark=fakes, execution={"workers": 1})
+    with pytest.raises(ResumeRefusedError, match=r"interpreter is not the one that .*/python.* -> the harness's own"):
+        resume(first.run_dir, other, EMPTY, SilentListener())
+    assert resume(first.run_dir, None, EMPTY, SilentListener()).complete

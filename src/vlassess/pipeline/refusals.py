@@ -13,7 +13,7 @@ from vlassess_link.errors import VlassessError
 from vlassess_link.jsonable import from_json, to_json
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
-NO_MATTER = ("name", "execution", "artifacts", "output", "gates")
+NO_MATTER = ("name", "execution", "artifacts", "tracking", "output", "gates")
 """Parts of a config that change no episode."""
 
 
@@ -72,20 +72,21 @@ def refuse_other_interpreter(manifest: RunManifest, worker: WorkerInterpreter | 
     old = manifest.worker
     if (old and old.digest) == (worker and worker.digest):
         return
-    before, after = _contents(old), _contents(worker)
-    changed = [
-        f"{name}: {before.get(name)} -> {after.get(name)}"
-        for name in sorted(before.keys() | after.keys())
-        if before.get(name) != after.get(name)
-    ]
     raise ResumeRefusedError(
-        f"the benchmark's interpreter is not the one that {manifest.run_id} was begun with "
-        f"({'; '.join(changed[:10])}{'; ...' if len(changed) > 10 else ''}). Take the old one, or start a new run"
+        f"the benchmark's interpreter is not the one that {manifest.run_id} was begun with ({_difference(old, worker)}). "
+        "Take the old one, or start a new run"
     )
 
 
-def _contents(worker: WorkerInterpreter | None) -> dict[str, str]:
-    return {"python": worker.python, **worker.packages} if worker else {"python": "the harness's own"}
+def _difference(old: WorkerInterpreter | None, new: WorkerInterpreter | None) -> str:
+    if old is None or new is None:
+        return " -> ".join("the harness's own" if one is None else one.path for one in (old, new))
+    before, after = ({"python": one.python, **one.packages} for one in (old, new))
+    names = sorted(before.keys() | after.keys())
+    changed = [
+        f"{name}: {before.get(name)} -> {after.get(name)}" for name in names if before.get(name) != after.get(name)
+    ]
+    return "; ".join([*changed[:10], *(["..."] if len(changed) > 10 else [])])
 
 
 def refuse_other_policies(manifest: RunManifest, specs: Mapping[str, PolicySpec]) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from vlassess.catalog import Catalog
 from vlassess.schema.config import BenchmarkSource, PolicySource
+from vlassess.schema.interpreter import Interpreter
 from vlassess_link.errors import PluginError
 from vlassess_link.jsonable import to_json
 from vlassess_link.spaces import end_effector_delta
@@ -215,5 +217,91 @@ def test_what_is_bundled_is_whole() -> None:
     assert {"random", "do-nothing"} <= set(catalog.policies)
     for name, entry in catalog.benchmarks.items():
         assert entry.source == "bundled"
-        assert entry.spec is not None
-        assert entry.spec.name == name
+        if name != "gymnasium":  # declares nothing until a config says which environment
+            assert entry.spec is not None
+            assert entry.spec.name == name
+
+
+INTERPRETER = """
+[interpreter]
+requirements = "requirements.txt"
+requires-python = ">=3.10"
+disk_mb = 350
+licence = "MIT"
+[params]
+size = 3
+"""
+
+
+def own_interpreter(root: Path, text: str = INTERPRETER) -> Path:
+    folder = make_benchmark(root / "benchmarks" / "own", f'name = "own-v1"\n{MANIFEST}{text}', spec=None)
+    (folder / "requirements.txt").write_text("numpy==2.2.6\n")
+    return folder
+
+
+def test_a_benchmark_says_its_interpreter_and_its_parameters(root: Path) -> None:
+    folder = own_interpreter(root)
+    entry = discover(root).resolve_benchmark(BenchmarkSource(name="own-v1", params={"colour": "red"}))
+    assert entry.interpreter == Interpreter(None, folder / "requirements.txt", ">=3.10", 350, "MIT")
+    assert entry.params == {"size": 3, "colour": "red"}
+
+
+def test_a_virtual_environments_python_is_not_followed_out_of_it(root: Path, tmp_path: Path) -> None:
+    python = tmp_path / "venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    own_interpreter(root, f'[interpreter]\npython = "{python}"\n')
+    entry = discover(root).benchmarks["own-v1"]
+    assert entry.interpreter == Interpreter(python)
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        (None, ("requirements", "requirements.txt")),
+        ("python3", ("python", "python3")),
+        ("mine.txt", ("requirements", "mine.txt")),
+    ],
+)
+def test_a_config_may_name_another_interpreter(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str | None, expected: tuple[str, str]
+) -> None:
+    own_interpreter(root)
+    for name in ("python3", "mine.txt"):
+        (tmp_path / name).write_text("")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    interpreter = discover(root).resolve_benchmark(BenchmarkSource(name="own-v1", interpreter=named)).interpreter
+    key, name = expected
+    found = getattr(interpreter, key)
+    assert found.name == name
+    assert getattr(interpreter, "python" if key == "requirements" else "requirements") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('interpreter = "python3"', "interpreter is 'python3'; it must be a table"),
+        ("[interpreter]\ndisk_mb = 3", "must have exactly one of python and requirements"),
+        ('[interpreter]\npython = "x"\nrequirements = "y"', "must have exactly one of python and requirements"),
+        ('[interpreter]\npyhton = "x"', "interpreter.pyhton is not a known key; did you mean 'python'?"),
+        ('[interpreter]\nrequirements = "none.txt"', "there is no file .*none.txt; mend the path"),
+        ('[interpreter]\npython = "no/such/python"', "there is no file .*no/such/python"),
+        ('[interpreter]\nrequirements = ["numpy"]', "interpreter.requirements is .*; it must be a text"),
+        ('[interpreter]\ndisk_mb = "big"', "interpreter.disk_mb is 'big'; it must be a number of megabytes"),
+        ("[interpreter]\ndisk_mb = true", "interpreter.disk_mb is true; it must be a number of megabytes"),
+        ("params = 3", "params is 3; it must be a table"),
+    ],
+)
+def test_a_mistake_in_an_interpreter_is_named(root: Path, text: str, said: str) -> None:
+    manifest = f'target = "adapter.py:Toy"\n{text}\n'
+    make_benchmark(root / "benchmarks" / "own", manifest, spec=None)
+    with pytest.raises(PluginError, match=said):
+        discover(root)
+
+
+def test_the_bundled_benchmarks_read_well() -> None:
+    entries = Catalog.discover(points=()).benchmarks
+    assert list(entries) == ["gymnasium", "fetch-v1", "pusht-v1", "metaworld-v1", "tabletop-v1"]
+    assert all(entry.interpreter is not None for name, entry in entries.items() if name.startswith(("f", "p", "m")))

@@ -134,6 +134,29 @@ def test_paths_are_relative_to_the_file_that_says_them(tmp_path: Path) -> None:
     assert config.output == tmp_path / "base" / "out"
 
 
+@pytest.mark.parametrize(
+    ("named", "read"),
+    [
+        ("venv/bin/python", "{}/venv/bin/python"),
+        ("../pinned.txt", "{0.parent}/pinned.txt"),
+        ("/opt/sim/bin/python", "/opt/sim/bin/python"),
+        ("python3.9", "python3.9"),
+    ],
+)
+def test_an_interpreter_is_relative_to_the_file_too(tmp_path: Path, named: str, read: str) -> None:
+    config = load(tmp_path, f"benchmark: {{name: a, interpreter: {named}, env: {{GL: egl}}}}\npolicy: random")
+    assert config.benchmark.interpreter == read.format(tmp_path)
+    assert config.benchmark.env == {"GL": "egl"}
+    config = load(tmp_path, "benchmark: a\npolicy: random", [f"benchmark.interpreter={named}"])
+    assert config.benchmark.interpreter == read.format(tmp_path / "cwd")
+
+
+def test_a_virtual_environments_python_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "python").symlink_to("/usr/bin/env")
+    config = load(tmp_path, "benchmark: {name: a, interpreter: ./python}\npolicy: random")
+    assert config.benchmark.interpreter == f"{tmp_path}/python"
+
+
 def test_the_output_of_the_command_line_is_relative_to_the_current_directory(tmp_path: Path) -> None:
     assert load(tmp_path, LEAST + "output: here").output == tmp_path / "here"
     assert load(tmp_path, LEAST + "output: here", ["output=there"]).output == tmp_path / "cwd" / "there"
