@@ -18,6 +18,8 @@ VlassessError
     │   └── PhaseTimeout        a simulator call ran past its deadline
     └── InfrastructureFault     origin "infrastructure": retried, then reported apart
         ├── ConnectionLost      the connection broke while an answer was awaited
+        ├── PolicyBusy          the policy was busy with other sessions until the deadline
+        ├── PolicyHangs         another session's call of the policy, or one shared with others, does not end
         └── PolicyUnavailable   no policy answered at the address in time
 ```
 
@@ -106,6 +108,14 @@ class InfrastructureFault(EpisodeFault):
 
 class ConnectionLost(InfrastructureFault):
     """The connection broke while an answer was awaited."""
+
+
+class PolicyBusy(InfrastructureFault):
+    """The policy was busy with other sessions' observations until the deadline."""
+
+
+class PolicyHangs(InfrastructureFault):
+    """Another session's call of the policy, or one shared with others, has run for longer than the deadline."""
 
 
 class PolicyUnavailable(InfrastructureFault):

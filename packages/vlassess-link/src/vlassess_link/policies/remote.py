@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, List, Optional, Sequence, TypeVar
+from typing import Any, Callable, List, Mapping, Optional, Sequence, TypeVar
 
 from vlassess_link.data import ActionChunk, EpisodeStart, Observation
 from vlassess_link.errors import (
     ConnectionLost,
     EncodeError,
+    EpisodeFault,
     HandshakeError,
     InferenceTimeout,
     ObservationError,
+    PolicyBusy,
+    PolicyHangs,
     PolicyUnavailable,
 )
 from vlassess_link.policies.base import Policy
 from vlassess_link.wire import messages
+from vlassess_link.wire.access import PLAIN, Access, ask_health
 from vlassess_link.wire.client import WireClient, open_client
 
 T = TypeVar("T")
@@ -31,6 +35,7 @@ class RemotePolicy(Policy):
         url: ``ws://host:port``.
         connect_deadline: Seconds until a policy must have answered, all tries together.
         inference_deadline: Seconds until each answer must be there.
+        access: Token and trusted certificates.
 
     Raises:
         ContractError: the url is none of a websocket.
@@ -38,8 +43,15 @@ class RemotePolicy(Policy):
         HandshakeError: somebody answered who speaks another protocol.
     """
 
-    def __init__(self, url: str, connect_deadline: float = 60.0, inference_deadline: float = 60.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        connect_deadline: float = 60.0,
+        inference_deadline: float = 60.0,
+        access: Access = PLAIN,
+    ) -> None:
         self._url = url
+        self._access = access
         self._connect_deadline = connect_deadline
         self._inference_deadline = inference_deadline
         self._client: Optional[WireClient] = None
@@ -77,6 +89,7 @@ class RemotePolicy(Policy):
 
         Raises:
             PolicyFault: the policy failed, or did not answer in time.
+            PolicyBusy, PolicyHangs: it did not answer in time since it was busy with other sessions.
             ConnectionLost: the connection broke, or `reset` was not called since it did.
             ObservationError: the observation cannot be sent, or has images that the policy does not declare.
             DecodeError: what the server sent is no answer.
@@ -125,22 +138,28 @@ class RemotePolicy(Policy):
         payload = messages.start_payload(start, policy_seed)
         rest = max(0.0, until - time.monotonic())
         if messages.ACKS in client.hello.capabilities:
-            self._guarded(lambda: client.request(messages.EPISODE_START, payload, messages.EPISODE_START, rest))
+            self._guarded(
+                lambda: self._ask(client, messages.EPISODE_START, payload, messages.EPISODE_START, rest),
+            )
         else:
             self._guarded(lambda: client.notify(messages.EPISODE_START, payload, rest))
 
     def _connect_within(self, seconds: float) -> None:
         if self._client is None or not self._client.usable:
             self._drop()
-            self._client = open_client(self._url, seconds, self._inference_deadline)
+            self._client = open_client(self._url, seconds, self._inference_deadline, self._access)
             assert self._client.hello.spec is not None
             self.spec = self._client.hello.spec
 
-    def _ask(self, client: WireClient, kind: str, payload: Any, answer: str) -> Any:
+    def _ask(self, client: WireClient, kind: str, payload: Any, answer: str, within: Optional[float] = None) -> Any:
+        deadline = self._inference_deadline if within is None else within
         try:
-            return client.request(kind, payload, answer, self._inference_deadline)
+            return client.request(kind, payload, answer, deadline)
         except EncodeError as error:
             raise ObservationError(f"the observation cannot be sent: {error}") from error
+        except InferenceTimeout as timeout:
+            health = ask_health(self._url, self._access) if client.hello.session is not None else None
+            raise charge(timeout, health, client.hello.session, deadline) from None
 
     def _guarded(self, call: Callable[[], T]) -> T:
         """Return what ``call`` returns; whatever else happens in it costs the connection."""
@@ -175,3 +194,30 @@ class RemotePolicy(Policy):
                         f"image {name!r} is {image.dtype}; the policy {self.spec.identity.name!r} takes "
                         f"{' or '.join(self.spec.image_dtypes)}: declare it in its `image_dtypes` or convert"
                     )
+
+
+def charge(
+    timeout: InferenceTimeout, health: Optional[Mapping[str, Any]], session: Optional[str], deadline: float
+) -> EpisodeFault:
+    """Return what a missing answer means: the policy's own time-out, or one that other sessions have caused.
+
+    Args:
+        timeout: What is raised where nothing else is known.
+        health: What the server's ``/health`` says, None where it does not answer.
+        session: What the server calls this session.
+        deadline: Seconds in which the answer was due.
+    """
+    running = health.get("running") if health is not None else None
+    if session is None or not isinstance(running, dict):
+        return timeout
+    sessions, seconds = list(running.get("sessions") or ()), float(running.get("seconds") or 0.0)
+    own = session in sessions
+    if own and len(sessions) == 1 and seconds >= deadline / 2:
+        return timeout
+    if seconds >= deadline:
+        shared = f"one that this session shares with {len(sessions) - 1} others" if own else "another session's"
+        return PolicyHangs(f"a call of the policy has run for {seconds:.3g} s, {shared}: mend the policy")
+    return PolicyBusy(
+        f"the policy was busy with other sessions for most of the {deadline:g} s in which the answer was due "
+        f"({health.get('queued') if health else 0} wait): run fewer workers, or raise the inference deadline"
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import socket
+import ssl
 import struct
 import time
 import urllib.parse
@@ -33,6 +34,7 @@ from vlassess_link.errors import (
     PolicyUnavailable,
 )
 from vlassess_link.wire import messages
+from vlassess_link.wire.access import PLAIN, Access
 from vlassess_link.wire.codec import MAX_FRAME_BYTES
 from vlassess_link.wire.messages import Hello, Message
 
@@ -147,13 +149,14 @@ class WireClient:
             ) from None
 
 
-def open_client(url: str, connect_deadline: float, send_deadline: float) -> WireClient:
+def open_client(url: str, connect_deadline: float, send_deadline: float, access: Access = PLAIN) -> WireClient:
     """Connect and say HELLO, retrying while nobody listens or the policy still loads.
 
     Args:
         url: ``ws://host:port``.
         connect_deadline: Seconds for all tries together.
         send_deadline: Seconds that the server may take to accept bytes, once connected.
+        access: Token and trusted certificates.
 
     Raises:
         ContractError: the url is none of a websocket.
@@ -165,7 +168,7 @@ def open_client(url: str, connect_deadline: float, send_deadline: float) -> Wire
     tries = 0
     while True:
         try:
-            return _open_once(url, address, max(0.05, until - time.monotonic()), send_deadline)
+            return _open_once(url, address, max(0.05, until - time.monotonic()), send_deadline, access)
         except _NotYet as error:
             reason = str(error)
         pause = RETRY_SECONDS[min(tries, len(RETRY_SECONDS) - 1)]
@@ -193,8 +196,8 @@ def _address(url: str) -> Tuple[str, int]:
     return host, port or (443 if parts.scheme == "wss" else 80)
 
 
-def _open_once(url: str, address: Tuple[str, int], seconds: float, send_deadline: float) -> WireClient:
-    websocket = _open_socket(url, address, seconds, send_deadline)
+def _open_once(url: str, address: Tuple[str, int], seconds: float, send_deadline: float, access: Access) -> WireClient:
+    websocket = _open_socket(url, address, seconds, send_deadline, access)
     hello: Optional[Hello] = None
     try:
         hello = _shake_hands(websocket, url, seconds)
@@ -204,7 +207,10 @@ def _open_once(url: str, address: Tuple[str, int], seconds: float, send_deadline
     return WireClient(url, websocket, hello)
 
 
-def _open_socket(url: str, address: Tuple[str, int], seconds: float, send_deadline: float) -> ClientConnection:
+def _open_socket(
+    url: str, address: Tuple[str, int], seconds: float, send_deadline: float, access: Access
+) -> ClientConnection:
+    context = access.context(url)
     try:
         raw = socket.create_connection(address, timeout=seconds)
     except OSError as error:
@@ -218,6 +224,8 @@ def _open_socket(url: str, address: Tuple[str, int], seconds: float, send_deadli
         websocket: ClientConnection = connect(
             url,
             sock=raw,
+            ssl=context,
+            additional_headers=access.headers(),
             compression=None,
             open_timeout=seconds,
             close_timeout=CLOSE_SECONDS,
@@ -226,12 +234,12 @@ def _open_socket(url: str, address: Tuple[str, int], seconds: float, send_deadli
         ).__enter__()
         return websocket
     except (TimeoutError, OSError, EOFError, ConnectionClosed) as error:
-        raise _NotYet(f"{address[0]}:{address[1]} accepted but gave no websocket: {error}") from None
+        raise _not_opened(url, address, error) from None
     except InvalidStatus as error:
         status = error.response.status_code
         if status in LOADING_STATUSES:
             raise _NotYet(f"it answers {status}, still loading") from None
-        raise HandshakeError(f"{url} is no policy server: it answered HTTP {status} to the websocket") from None
+        raise _refused(url, status) from None
     except InvalidMessage as error:
         if isinstance(error.__cause__, (EOFError, OSError)):
             raise _NotYet("it closed the connection during the handshake") from None
@@ -241,6 +249,18 @@ def _open_socket(url: str, address: Tuple[str, int], seconds: float, send_deadli
         raise _no_websocket(url) from None
     except (InvalidHandshake, InvalidURI) as error:
         raise HandshakeError(f"{url} is no policy server: {error}") from None
+
+
+def _not_opened(url: str, address: Tuple[str, int], error: Exception) -> Exception:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return HandshakeError(f"{url} shows a certificate that is not trusted ({error.verify_message}): name ca_file")
+    return _NotYet(f"{address[0]}:{address[1]} accepted but gave no websocket: {error}")
+
+
+def _refused(url: str, status: int) -> HandshakeError:
+    if status == 401:
+        return HandshakeError(f"{url} refuses the token: give the right one with token_file or VLASSESS_TOKEN")
+    return HandshakeError(f"{url} is no policy server: it answered HTTP {status} to the websocket")
 
 
 def _no_websocket(url: str) -> HandshakeError:
