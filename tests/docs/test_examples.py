@@ -79,7 +79,9 @@ def configs(page: str, folder: Path) -> list[RunConfig]:
     return loaded
 
 
-@pytest.mark.parametrize("page", ["docs/tutorial.md", "docs/reference/config.md", "docs/how-to/policies.md"])
+@pytest.mark.parametrize(
+    "page", ["docs/tutorial.md", "docs/reference/config.md", "docs/how-to/policies.md", "docs/how-to/own-benchmarks.md"]
+)
 def test_yaml_on_a_page_is_a_config_or_part_of_one(page: str, tmp_path: Path) -> None:
     assert configs(page, tmp_path)
 

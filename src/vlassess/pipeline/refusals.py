@@ -73,8 +73,8 @@ def refuse_other_interpreter(manifest: RunManifest, worker: WorkerInterpreter | 
     if (old and old.digest) == (worker and worker.digest):
         return
     raise ResumeRefusedError(
-        f"the benchmark's interpreter is not the one that {manifest.run_id} was begun with ({_difference(old, worker)}). "
-        "Take the old one, or start a new run"
+        f"the benchmark's interpreter is not the one that {manifest.run_id} was begun with "
+        f"({_difference(old, worker)}). Take the old one, or start a new run"
     )
 
 
