@@ -19,8 +19,8 @@ from vlassess.stats.stratified import cochran_mantel_haenszel
 from vlassess.stats.unpaired import boschloo
 
 ALPHA = 0.05
-RUNS = 4000
-DRAWS = 499
+RUNS = 10_000
+DRAWS = 999
 MARGIN = 0.1
 GRID = np.linspace(0.005, 0.995, 199)
 
@@ -133,6 +133,7 @@ SIMULATED: dict[str, Alarm] = {
     "cluster interval, difference, 10 tasks": _over_tasks(10),
     "cluster interval, difference, 30 tasks": _over_tasks(30),
     "cluster interval, difference, 90 tasks": _over_tasks(90),
+    "cluster interval, rate 0.67, 4 tasks": _one_rate(4),
     "cluster interval, rate 0.67, 10 tasks": _one_rate(10),
     "cluster interval, rate 0.67, 40 tasks": _one_rate(40),
     "sign flip of 8 tasks": _flip_tasks,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+import numpy as np
 from scipy.stats import binomtest, norm
 from statsmodels.stats.proportion import test_proportions_2indep as score_test
 
@@ -165,9 +166,11 @@ def paired_interval_within(table: PairedTable, margin: float, alpha: float = 0.0
 
 
 def _beyond(successes_a: int, n_a: int, successes_b: int, n_b: int, margin: float) -> float:
-    test = score_test(
-        successes_a, n_a, successes_b, n_b, value=-margin, method="score", alternative="larger", correction=False
-    )
+    # It also returns odds, which are infinite for an arm without failures.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        test = score_test(
+            successes_a, n_a, successes_b, n_b, value=-margin, method="score", alternative="larger", correction=False
+        )
     return float(test.pvalue)
 
 

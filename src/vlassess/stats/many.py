@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from statsmodels.stats.multitest import multipletests
+from scipy.stats import false_discovery_control
 
 from vlassess.stats.checks import numbers, same_length
 
@@ -26,27 +26,34 @@ class RankInterval(NamedTuple):
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Return p-values adjusted so that the chance of *any* false alarm is at most alpha.
 
-    Definition: step-down Bonferroni; computed by statsmodels.
+    Definition: step-down Bonferroni: the k-th smallest of m is multiplied by m - k + 1, at most 1, and the order is
+    kept.
     Source: Holm, Scandinavian Journal of Statistics 6 (1979) 65-70.
     Valid whatever the dependence between the tests.
 
     Raises:
         ValueError: a value is outside [0, 1].
     """
-    return _adjusted(p_values, "holm")
+    values = _p_values(p_values)
+    order = np.argsort(values, kind="stable")
+    adjusted = np.empty_like(values)
+    factors = np.arange(len(values), 0, -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * values[order]))
+    return adjusted
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> NDArray[np.float64]:
     """Return p-values adjusted so that among those at most alpha the expected share of false alarms is at most alpha.
 
-    Definition: step-up procedure; computed by statsmodels.
+    Definition: step-up procedure; computed by scipy.
     Source: Benjamini and Hochberg, JRSS B 57 (1995) 289-300.
     Valid for independent and for positively dependent tests. For a list of leads, not for one claim.
 
     Raises:
         ValueError: a value is outside [0, 1].
     """
-    return _adjusted(p_values, "fdr_bh")
+    values = _p_values(p_values)
+    return np.asarray(false_discovery_control(values), np.float64) if len(values) else values
 
 
 def better(differences: ArrayLike, p_values: ArrayLike, alpha: float = 0.05) -> NDArray[np.bool_]:
@@ -133,10 +140,8 @@ def rank_shares(
     return np.asarray((taken / tied[..., None]).mean(axis=0))
 
 
-def _adjusted(p_values: ArrayLike, method: str) -> NDArray[np.float64]:
+def _p_values(p_values: ArrayLike) -> NDArray[np.float64]:
     values = numbers("p_values", p_values)
-    if len(values) == 0:
-        return values
-    if values.min() < 0 or values.max() > 1:
+    if len(values) and (values.min() < 0 or values.max() > 1):
         raise ValueError(f"p_values holds {values.min()} to {values.max()}; all must lie in [0, 1]")
-    return np.asarray(multipletests(values, method=method)[1], dtype=np.float64)
+    return values

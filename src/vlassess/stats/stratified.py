@@ -72,8 +72,12 @@ def cochran_mantel_haenszel(
     if (cells[0, 0] * cells[1, 1]).sum() == 0 or (cells[0, 1] * cells[1, 0]).sum() == 0:
         return Strata(p_value, difference, interval, None, None, None)
     odds = Interval(*(float(end) for end in table.oddsratio_pooled_confint(alpha=1 - confidence)))
-    same = float(table.test_equal_odds().pvalue) if telling.sum() > 1 else None
-    return Strata(p_value, difference, interval, float(table.oddsratio_pooled), odds, same)
+    # A fitted cell of 0 makes the statistic undefined, which shows as a division by 0.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        same = float(table.test_equal_odds().pvalue) if telling.sum() > 1 else math.nan
+    return Strata(
+        p_value, difference, interval, float(table.oddsratio_pooled), odds, same if math.isfinite(same) else None
+    )
 
 
 def paired_strata(tables: Sequence[PairedTable], confidence: float = 0.95) -> Strata:
