@@ -16,7 +16,8 @@ out  hello      protocol, pid, host, python, versions
      log        text
 ```
 
-A policy source is ``{"url": ...}`` or ``{"local": target, "params": {...}}``. The real stdout is set aside
+A policy source is ``{"url": ..., "token_file": ..., "ca_file": ...}`` or ``{"local": target, "params": {...}}``,
+and may have an ``ensemble``: what combines overlapping chunks, see `policies.ensembling`. The real stdout is set aside
 before any simulator is imported, and descriptor 1 points at stderr, since simulators print.
 """
 
@@ -45,8 +46,10 @@ from vlassess_link.digest import canonical_json
 from vlassess_link.jsonable import from_json, to_json
 from vlassess_link.loading import load_target
 from vlassess_link.policies.base import Policy
+from vlassess_link.policies.ensembling import EnsemblePolicy
 from vlassess_link.policies.model import InProcessPolicy, PredictModelServer
 from vlassess_link.policies.remote import RemotePolicy
+from vlassess_link.wire.access import Access
 
 PROTOCOL = 1
 HEARTBEAT_SECONDS = 1.0
@@ -131,7 +134,7 @@ class Worker:
         before = self.monitor.enter("connect")
         try:
             policy = self._policy(source)
-            if isinstance(policy, RemotePolicy):
+            if isinstance(policy, (RemotePolicy, EnsemblePolicy)):
                 policy.connect()
         except Exception as error:
             return unstarted_record(job, error=error_info(error, "connect"))
@@ -158,11 +161,15 @@ class Worker:
         return self._policies[key]
 
     def _make_policy(self, source: Mapping[str, Any]) -> Policy:
+        policy = self._make_plain(source)
+        return EnsemblePolicy(policy, source["ensemble"]) if source.get("ensemble") else policy
+
+    def _make_plain(self, source: Mapping[str, Any]) -> Policy:
         self.monitor.enter("connect" if "url" in source else "load")
         if "url" in source:
             connect = self.deadlines.get("connect", DEFAULT_DEADLINE)
             inference = self.deadlines.get("inference", DEFAULT_DEADLINE)
-            return RemotePolicy(source["url"], connect_deadline=connect, inference_deadline=inference)
+            return RemotePolicy(source["url"], connect, inference, Access.of(source))
         loaded: Any = load_target(source["local"], (Policy, PredictModelServer), dict(source.get("params", {})))
         policy: Policy = InProcessPolicy(loaded) if isinstance(loaded, PredictModelServer) else loaded
         if policy.spec.privileged:
