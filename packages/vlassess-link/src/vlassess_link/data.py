@@ -105,7 +105,7 @@ class ActionChunk:
 
     Attributes:
         actions: (T, D), float32 or float64 as given, T and D at least 1, all finite.
-        extras: Named strings, numbers, arrays (reasoning, logits): recorded, never interpreted.
+        extras: Named strings, numbers, arrays (reasoning, logits): never interpreted by the loop.
     """
 
     actions: np.ndarray

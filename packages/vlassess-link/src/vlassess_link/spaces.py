@@ -93,7 +93,7 @@ class Layout:
 
     Attributes:
         components: In order; names are unique.
-        clip: Actions only: values outside the bounds are clipped and counted instead of refused.
+        clip: Actions only: values outside the bounds are legal, and the benchmark clips them.
     """
 
     components: Tuple[Component, ...]
