@@ -37,6 +37,14 @@ test-browser: $(VENV)/.test ## Open the report in Chromium and use it
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 	$(BIN)/python -m pytest tests/browser
 
+.PHONY: test-tracking
+test-tracking: ## Tell a result to real W&B, MLflow and TensorBoard, offline, in an environment of their own
+	@[[ -x $(VENV)-tracking/bin/python ]] || tools/make_venv.sh $(VENV)-tracking $(PYTHON)
+	$(VENV)-tracking/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(VENV)-tracking/bin/python -m pip install --quiet --disable-pip-version-check --group test \
+	    --editable packages/vlassess-link --editable ".[wandb,mlflow,tensorboard]" tensorboard "setuptools<81"
+	$(VENV)-tracking/bin/python -m pytest tests/tracking
+
 .PHONY: check
 check: lint types imports sizes docs ## Check everything but behaviour: style, types, layers, sizes, docs
 

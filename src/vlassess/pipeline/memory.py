@@ -13,10 +13,12 @@ from vlassess.execution import Coordinator, Ending, Fleet, NoArtifacts, StopSwit
 from vlassess.pipeline.runs import make_manifest, work_of
 from vlassess.pipeline.sides import benchmark_spec, resolve, staged
 from vlassess.plan import make_plan
+from vlassess.report import summarise
 from vlassess.schema.config import RunConfig
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
+from vlassess.tracking import entry_of, require, track
 from vlassess_link.data import EpisodeRecord
 from vlassess_link.errors import ContractError
 
@@ -57,6 +59,7 @@ def hold(config: RunConfig, catalog: Catalog, listener: Listener, stop: StopSwit
     """
     if config.artifacts.wanted:
         raise ContractError("artifacts are files, and this run has no directory: give `output`, or leave artifacts out")
+    require(config.tracking)
     switch = stop or StopSwitch()
     with ExitStack() as stack:
         logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vlassess-")))
@@ -71,4 +74,8 @@ def hold(config: RunConfig, catalog: Catalog, listener: Listener, stop: StopSwit
         log = MemoryLog()
         fleet = Fleet(stage.launch, work.settings, stage.logs)
         ending = Coordinator(work, fleet, stage.side, log, listener, switch).run()
-        return Held(manifest, items, tuple(log.records), ending)
+    held = Held(manifest, items, tuple(log.records), ending)
+    if config.tracking and not ending.interrupted:
+        for problem in track(entry_of(summarise(items, log.records, manifest), config, None), config.tracking):
+            listener.note(problem)
+    return held

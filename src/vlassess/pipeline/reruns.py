@@ -85,7 +85,13 @@ def rerun_config(run_dir: Path, output: Path, video: bool) -> RunConfig:
     config = RunDirectory.open(run_dir).manifest.config
     artifacts = ArtifactsConfig(video="on", steps=True, inputs=1) if video else ArtifactsConfig()
     execution = config.execution.model_copy(update={"workers": 1})
-    changes = {"name": f"{config.name}-rerun", "output": output, "artifacts": artifacts, "execution": execution}
+    changes = {
+        "name": f"{config.name}-rerun",
+        "output": output,
+        "artifacts": artifacts,
+        "execution": execution,
+        "tracking": (),
+    }
     return config.model_copy(update=changes)
 
 

@@ -43,6 +43,8 @@ from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest, WorkerInterpreter
 from vlassess.schema.summary import Summary
+from vlassess.tracking import entry_of, track
+from vlassess.tracking import require as require_trackers
 from vlassess.verdict import INCOMPLETE, exit_code
 from vlassess_link.jsonable import to_json
 
@@ -82,6 +84,7 @@ def start(
     """
     switch = stop or StopSwitch()
     require(config.artifacts)
+    require_trackers(config.tracking)
     sides = resolve(config, catalog, listener.note)
     whole = make_plan(config, benchmark_spec(sides, config))
     part = part_of(whole, asked.limit, asked.shard)
@@ -114,6 +117,7 @@ def resume(
     run = RunDirectory.open(run_dir)
     wanted = config or run.manifest.config
     require(wanted.artifacts)
+    require_trackers(wanted.tracking)
     with ExitStack() as stack:
         left = stack.enter_context(run.lock())
         if left is not None:
@@ -246,5 +250,7 @@ def conclude(run: RunDirectory, config: RunConfig, ending: Ending) -> RunResult:
         write_report(run.path / "report.html", run.manifest, summary, records, run.items())
     except OSError as error:
         reasons = (*reasons, f"report.html was not written: {error}; free space and run `vlassess report {run.path}`")
+    if not ending.interrupted:
+        reasons = (*reasons, *track(entry_of(summary, config, run.path), config.tracking))
     complete = summary.counts.complete
     return RunResult(run.path, summary, ending.interrupted and not complete, complete, reasons, code)

@@ -139,6 +139,22 @@ class ArtifactsConfig(Strict):
         return self.video != "off" or self.steps or self.inputs > 0
 
 
+class TrackerConfig(Strict):
+    """One experiment tracker that is told what the run came to."""
+
+    kind: Literal["wandb", "mlflow", "tensorboard"]
+    """Which; each is an extra of the installation."""
+    project: str = "vlassess"
+    """Project (W&B) or experiment (MLflow) that the run is shown under."""
+    where: str | None = None
+    """W&B: folder; MLflow: tracking address; TensorBoard: log folder. None: as the tracker's own settings say, for
+    TensorBoard the run directory."""
+    offline: bool = Field(default=False, strict=True)
+    """W&B only: write to disk, for `wandb sync` later."""
+    step: Count | None = Field(default=None, ge=0)
+    """Training step that the numbers belong to; None: they stand alone."""
+
+
 class Gates(Strict):
     """Conditions on the result; one that fails gives exit code 4."""
 
@@ -173,6 +189,8 @@ class RunConfig(Strict):
     """How the run uses the machine."""
     artifacts: ArtifactsConfig = ArtifactsConfig()
     """What is recorded beside the episodes."""
+    tracking: tuple[TrackerConfig, ...] = ()
+    """Experiment trackers that are told the result when the run has ended."""
     output: Path = Path("runs")
     """Folder that the run directory is made in."""
     gates: Gates = Gates()
