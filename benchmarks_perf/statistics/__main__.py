@@ -1,7 +1,8 @@
 """How often the statistics are right and how soon they are, by enumeration and simulation.
 
-Usage: ``make bench NAME=statistics``. A folder, since a file of this name would hide the standard library's module.
-Simulations are seeded, so that every run prints the same but for times.
+Usage: ``make bench NAME=statistics``, or with ``ARGS="stopping --plot docs/img/sequential.svg"`` for one part. A
+folder, since a file of this name would hide the standard library's module. Simulations are seeded, so that every run
+prints the same but for times.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def hierarchical_difference(
     starts within each task ("new starts"), or repeats within each start and arm ("these starts"). Resampling lower
     levels too would count their variance twice.
     Source: Davison and Hinkley, Bootstrap Methods (1997), section 3.8; n - 1 of n units are drawn, which makes the
-    variance right for few (Rao and Wu, JASA 83 (1988) 231-241).
+    variance right for few (Rao and Wu, JASA 83 (1988) 231-241), and the percentiles are widened to what t asks.
     Valid if units of the resampled level are independent, in all about 30 or more.
 
     Args:
@@ -164,7 +164,8 @@ def hierarchical_difference(
     for group, weight in zip(groups, weights, strict=True):
         picked = rng.multinomial(len(group) - 1, np.full(len(group), 1 / len(group)), size=draws)
         means += weight / len(first) * (picked @ group) / (len(group) - 1)
-    low, high = np.quantile(means, [0.025, 0.975], method="weibull")
+    tail = float(norm.sf(t.isf(0.025, units - len(groups))))
+    low, high = np.quantile(means, [tail, 1 - tail], method="weibull")
     return ClusterEstimate(estimate, _clipped((float(low), float(high)), (-1.0, 1.0)), "bootstrap", units)
 
 

@@ -93,9 +93,9 @@ def tango_interval(table: PairedTable, confidence: float = 0.95) -> Interval | N
 
     Definition: all differences that the score test (`tango_score`) does not reject.
     Source: Tango, Statistics in Medicine 17 (1998) 891-908.
-    Valid on average, also for small n and rates near 0 or 1, if pairs are independent: covers between about 0.93
-    and 1 at 95 % (measured by ``make bench NAME=statistics``). It may exclude 0 where `mcnemar_exact` does not
-    reject, since that test is conservative: the test decides, the interval says how large.
+    Valid on average, also for small n and rates near 0 or 1, if pairs are independent: at 95 % it covers 0.94 or more
+    (n = 20, 50, 200, rates 0.02 to 0.98, enumerated by ``make bench NAME=statistics``). It may exclude 0 where
+    `mcnemar_exact` does not reject, since that test is conservative: the test decides, the interval says how large.
 
     Raises:
         ValueError: a count is negative, or ``confidence`` is outside its range.

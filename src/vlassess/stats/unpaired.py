@@ -22,7 +22,8 @@ def newcombe_interval(successes_a: int, n_a: int, successes_b: int, n_b: int, co
     Definition: method 10 of the source ("hybrid score"); computed by statsmodels.
     Source: Newcombe, Statistics in Medicine 17 (1998) 873-890.
     Valid on average if all episodes are independent and those of an arm share one rate (or each task has the
-    same share of both arms): covers between about 0.93 and 1 at 95 %, also for small n and rates near 0 or 1.
+    same share of both arms): at 95 % it covers 0.94 or more (n = 20, 50, 200, rates 0.02 to 0.98, enumerated by
+    ``make bench NAME=statistics``).
 
     Raises:
         ValueError: a count or ``confidence`` is outside its range.
