@@ -70,9 +70,10 @@ docs: $(VENV)/.check ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 .PHONY: format
-format: $(VENV)/.check ## Mend what can be mended of style and format
+format: $(VENV)/.check ## Mend what can be mended of style and format; write the schemas anew
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python tools/write_schemas.py > /dev/null
 
 .PHONY: bench
 bench: ## Measure our own speed: make bench NAME=execution
