@@ -59,7 +59,7 @@ FOREIGN: dict[str, Any] = {"harness_version": "0.8.0", "protocol_version": 1}
 def test_hello_tells_the_spec_and_the_capabilities(hosts: list[ModelHost]) -> None:
     client = Client(hosts, Counter(image_dtypes=("uint8", "float32")))
     hello = messages.parse_hello(client.ask(messages.HELLO, OURS).payload)
-    assert hello.capabilities == {"chunks", "acks", "query", "float32_images"}
+    assert hello.capabilities == {"chunks", "acks", "query", "float32_images", "out_of_band"}
     assert hello.spec is not None
     assert hello.spec.identity.name == "counter"
     assert hello.spec.chunk == 3

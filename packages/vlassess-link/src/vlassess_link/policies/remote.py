@@ -20,7 +20,7 @@ from vlassess_link.errors import (
 from vlassess_link.policies.base import Policy
 from vlassess_link.wire import messages
 from vlassess_link.wire.access import PLAIN, Access, ask_health
-from vlassess_link.wire.client import WireClient, open_client
+from vlassess_link.wire.client import DEFAULT, Options, WireClient, open_client
 
 T = TypeVar("T")
 
@@ -36,6 +36,7 @@ class RemotePolicy(Policy):
         connect_deadline: Seconds until a policy must have answered, all tries together.
         inference_deadline: Seconds until each answer must be there.
         access: Token and trusted certificates.
+        options: How arrays travel.
 
     Raises:
         ContractError: the url is none of a websocket.
@@ -49,8 +50,10 @@ class RemotePolicy(Policy):
         connect_deadline: float = 60.0,
         inference_deadline: float = 60.0,
         access: Access = PLAIN,
+        options: Options = DEFAULT,
     ) -> None:
         self._url = url
+        self._options = options
         self._access = access
         self._connect_deadline = connect_deadline
         self._inference_deadline = inference_deadline
@@ -147,7 +150,7 @@ class RemotePolicy(Policy):
     def _connect_within(self, seconds: float) -> None:
         if self._client is None or not self._client.usable:
             self._drop()
-            self._client = open_client(self._url, seconds, self._inference_deadline, self._access)
+            self._client = open_client(self._url, seconds, self._access, self._options)
             assert self._client.hello.spec is not None
             self.spec = self._client.hello.spec
 

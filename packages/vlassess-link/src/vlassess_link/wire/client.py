@@ -6,47 +6,44 @@ a new one and start a new episode, so that no answer is ever taken for another q
 
 from __future__ import annotations
 
-import inspect
-import socket
-import ssl
-import struct
 import time
-import urllib.parse
-from typing import Any, Dict, Mapping, Optional, Tuple
+from dataclasses import dataclass
+from typing import Any, Dict, Mapping, Optional
 
-from websockets.exceptions import (
-    ConnectionClosed,
-    InvalidHandshake,
-    InvalidMessage,
-    InvalidStatus,
-    InvalidURI,
-    WebSocketException,
-)
-from websockets.protocol import State
-from websockets.sync.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, WebSocketException
 
-from vlassess_link.errors import (
-    ConnectionLost,
-    ContractError,
-    DecodeError,
-    HandshakeError,
-    InferenceTimeout,
-    PolicyUnavailable,
-)
+from vlassess_link.errors import ConnectionLost, DecodeError, HandshakeError, InferenceTimeout
 from vlassess_link.wire import messages
 from vlassess_link.wire.access import PLAIN, Access
-from vlassess_link.wire.codec import MAX_FRAME_BYTES
+from vlassess_link.wire.codec import Frame
+from vlassess_link.wire.dialling import NotYet, address_of, connect, retried
+from vlassess_link.wire.images import require_format
+from vlassess_link.wire.memory import SharedMemory, share
 from vlassess_link.wire.messages import Hello, Message
+from vlassess_link.wire.websocket import WebSocket
 
-LOADING_STATUSES = (502, 503, 504)
-"""What a server, or a proxy before it, answers while the policy is still loading."""
 CLOSE_SECONDS = 1.0
-RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5)
 
-# Keepalive came to the threading client with websockets 15; a long inference must not count as death.
-_NO_KEEPALIVE: Dict[str, Any] = (
-    {"ping_interval": None} if "ping_interval" in inspect.signature(connect).parameters else {}
-)
+
+@dataclass(frozen=True)
+class Options:
+    """How arrays travel, as far as a client can choose; what both ends can is agreed in HELLO.
+
+    Attributes:
+        images: How images go, one of `images.FORMATS`: encoded ones are for slow networks, and "jpeg" changes
+            what the policy sees.
+        shared_memory: Whether to offer memory to a server on this host.
+    """
+
+    images: str = "raw"
+    shared_memory: bool = True
+
+    def __post_init__(self) -> None:
+        require_format(self.images)
+
+
+DEFAULT = Options()
+"""Exact, and as fast as both ends can."""
 
 
 class WireClient:
@@ -57,17 +54,25 @@ class WireClient:
         hello: What it announced.
     """
 
-    def __init__(self, url: str, websocket: ClientConnection, hello: Hello) -> None:
+    def __init__(self, url: str, websocket: WebSocket, hello: Hello, options: Options) -> None:
         self.url = url
         self.hello = hello
         self._websocket = websocket
+        self._form = options.images
+        self._memory: Optional[SharedMemory] = None
+        self._out_of_band = messages.OUT_OF_BAND in hello.capabilities and options.images == "raw"
+        websocket.trivial_mask = messages.OUT_OF_BAND in hello.capabilities
         self._seq = 1
         self._awaiting = False
 
+    def use_memory(self, memory: SharedMemory) -> None:
+        """Send arrays through memory that the server has mapped; the client closes it."""
+        self._memory = memory
+
     @property
     def usable(self) -> bool:
-        """Whether the connection is open and no answer is outstanding."""
-        return not self._awaiting and self._websocket.protocol.state is State.OPEN
+        """Whether the connection is open, as far as the system knows, and no answer is outstanding."""
+        return not self._awaiting and self._websocket.alive
 
     def request(self, kind: str, payload: Mapping[str, Any], answer: str, deadline: float) -> Dict[str, Any]:
         """Send a message and return the payload of its answer.
@@ -118,21 +123,26 @@ class WireClient:
 
     def close(self) -> None:
         """Close the connection; waits `CLOSE_SECONDS` at most for the server's goodbye."""
-        self._websocket.close()
+        self._websocket.close(timeout=CLOSE_SECONDS)
+        if self._memory is not None:
+            self._memory.close()
+            self._memory = None
 
-    def _frame(self, kind: str, payload: Mapping[str, Any]) -> bytes:
-        if not self.usable:
+    def _frame(self, kind: str, payload: Mapping[str, Any]) -> Frame:
+        if self._awaiting or not self._websocket.open:
             raise ConnectionLost(f"the connection to {self.url} is closed: start a new episode to open another")
-        frame = Message(kind, payload, self._seq + 1).pack()
+        message = Message(kind, payload, self._seq + 1)
+        memory = self._memory.view if self._memory is not None else None
+        frame = message.parts(memory) if self._out_of_band else message.pack(self._form)
         self._seq += 1
         return frame
 
-    def _send(self, frame: bytes, until: float) -> None:
+    def _send(self, frame: Frame, until: float) -> None:
         try:
-            self._websocket.send(frame)
+            self._websocket.send(frame, max(0.0, until - time.monotonic()))
+        except TimeoutError:
+            raise InferenceTimeout(f"{self.url} took no bytes within the inference deadline") from None
         except (ConnectionClosed, OSError) as error:
-            if time.monotonic() >= until:
-                raise InferenceTimeout(f"{self.url} took no bytes within the inference deadline") from None
             raise ConnectionLost(f"the connection to {self.url} broke while sending: {error}") from None
 
     def _receive(self, kind: str, deadline: float, until: float) -> Message:
@@ -149,132 +159,56 @@ class WireClient:
             ) from None
 
 
-def open_client(url: str, connect_deadline: float, send_deadline: float, access: Access = PLAIN) -> WireClient:
+def open_client(url: str, connect_deadline: float, access: Access = PLAIN, options: Options = DEFAULT) -> WireClient:
     """Connect and say HELLO, retrying while nobody listens or the policy still loads.
 
     Args:
         url: ``ws://host:port``.
         connect_deadline: Seconds for all tries together.
-        send_deadline: Seconds that the server may take to accept bytes, once connected.
         access: Token and trusted certificates.
+        options: How arrays travel.
 
     Raises:
         ContractError: the url is none of a websocket.
         PolicyUnavailable: nobody answered in time.
         HandshakeError: somebody answered who speaks another protocol; at once.
     """
-    address = _address(url)
-    until = time.monotonic() + connect_deadline
-    tries = 0
-    while True:
-        try:
-            return _open_once(url, address, max(0.05, until - time.monotonic()), send_deadline, access)
-        except _NotYet as error:
-            reason = str(error)
-        pause = RETRY_SECONDS[min(tries, len(RETRY_SECONDS) - 1)]
-        if time.monotonic() + pause >= until:
-            raise PolicyUnavailable(
-                f"no policy answered at {url} within {connect_deadline:g} s ({reason}): start its server there, "
-                "correct the url or raise the connect deadline"
-            )
-        time.sleep(pause)
-        tries += 1
+    return retried(url, connect_deadline, lambda seconds: _open_once(url, seconds, access, options))
 
 
-class _NotYet(Exception):
-    """The server may still come up; the text says what was seen."""
-
-
-def _address(url: str) -> Tuple[str, int]:
+def _open_once(url: str, seconds: float, access: Access, options: Options) -> WireClient:
+    websocket = connect(url, seconds, access)
+    wanted = options.shared_memory and options.images == "raw" and _is_here(address_of(url)[0])
+    memory = share() if wanted else None
+    client: Optional[WireClient] = None
     try:
-        parts = urllib.parse.urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise ContractError(f"the policy url {url!r} cannot be read: {error}") from None
-    if parts.scheme not in ("ws", "wss") or not host:
-        raise ContractError(f"the policy url is {url!r}; it must look like ws://host:port")
-    return host, port or (443 if parts.scheme == "wss" else 80)
-
-
-def _open_once(url: str, address: Tuple[str, int], seconds: float, send_deadline: float, access: Access) -> WireClient:
-    websocket = _open_socket(url, address, seconds, send_deadline, access)
-    hello: Optional[Hello] = None
-    try:
-        hello = _shake_hands(websocket, url, seconds)
+        hello = _shake_hands(websocket, url, seconds, memory)
+        client = WireClient(url, websocket, hello, options)
+        if memory is not None and messages.SHARED_MEMORY in hello.capabilities:
+            client.use_memory(memory)
+            memory.forget_descriptor()
+            memory = None
     finally:
-        if hello is None:
-            websocket.close()
-    return WireClient(url, websocket, hello)
+        if memory is not None:
+            memory.close()
+        if client is None:
+            websocket.close(timeout=CLOSE_SECONDS)
+    return client
 
 
-def _open_socket(
-    url: str, address: Tuple[str, int], seconds: float, send_deadline: float, access: Access
-) -> ClientConnection:
-    context = access.context(url)
+def _is_here(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _shake_hands(websocket: WebSocket, url: str, seconds: float, memory: Optional[SharedMemory]) -> Hello:
     try:
-        raw = socket.create_connection(address, timeout=seconds)
-    except OSError as error:
-        raise _NotYet(f"{error.strerror or error}") from None
-    raw.settimeout(None)
-    # Without this a server that reads nothing could hold a large observation for ever.
-    whole = int(send_deadline)
-    raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", whole, int((send_deadline - whole) * 1e6)))
-    try:
-        # Entering is how every version of websockets hands out the connection itself; close() leaves it.
-        websocket: ClientConnection = connect(
-            url,
-            sock=raw,
-            ssl=context,
-            additional_headers=access.headers(),
-            compression=None,
-            open_timeout=seconds,
-            close_timeout=CLOSE_SECONDS,
-            max_size=MAX_FRAME_BYTES,
-            **_NO_KEEPALIVE,
-        ).__enter__()
-        return websocket
-    except (TimeoutError, OSError, EOFError, ConnectionClosed) as error:
-        raise _not_opened(url, address, error) from None
-    except InvalidStatus as error:
-        status = error.response.status_code
-        if status in LOADING_STATUSES:
-            raise _NotYet(f"it answers {status}, still loading") from None
-        raise _refused(url, status) from None
-    except InvalidMessage as error:
-        if isinstance(error.__cause__, (EOFError, OSError)):
-            raise _NotYet("it closed the connection during the handshake") from None
-        raise _no_websocket(url) from None
-    except ValueError:
-        # websockets 13 lets the parser's error through.
-        raise _no_websocket(url) from None
-    except (InvalidHandshake, InvalidURI) as error:
-        raise HandshakeError(f"{url} is no policy server: {error}") from None
-
-
-def _not_opened(url: str, address: Tuple[str, int], error: Exception) -> Exception:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return HandshakeError(f"{url} shows a certificate that is not trusted ({error.verify_message}): name ca_file")
-    return _NotYet(f"{address[0]}:{address[1]} accepted but gave no websocket: {error}")
-
-
-def _refused(url: str, status: int) -> HandshakeError:
-    if status == 401:
-        return HandshakeError(f"{url} refuses the token: give the right one with token_file or VLASSESS_TOKEN")
-    return HandshakeError(f"{url} is no policy server: it answered HTTP {status} to the websocket")
-
-
-def _no_websocket(url: str) -> HandshakeError:
-    return HandshakeError(f"{url} is no policy server: what it answered is no websocket handshake")
-
-
-def _shake_hands(websocket: ClientConnection, url: str, seconds: float) -> Hello:
-    try:
-        websocket.send(Message(messages.HELLO, messages.hello_request(), 1).pack())
+        offer = memory.offer if memory is not None else None
+        websocket.send(Message(messages.HELLO, messages.hello_request(offer), 1).pack(), seconds)
         answer = Message.unpack(websocket.recv(seconds))
     except TimeoutError:
-        raise _NotYet("it accepted the connection but did not answer HELLO") from None
+        raise NotYet("it accepted the connection but did not answer HELLO") from None
     except (WebSocketException, OSError) as error:
-        raise _NotYet(f"it closed the connection on HELLO: {error}") from None
+        raise NotYet(f"it closed the connection on HELLO: {error}") from None
     except DecodeError as error:
         raise HandshakeError(f"{url} speaks another protocol: {error}") from None
     if answer.type == messages.ERROR:

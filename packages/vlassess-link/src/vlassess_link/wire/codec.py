@@ -37,6 +37,9 @@ MAX_NODES = 200_000
 """Most list members and map entries in one frame: a byte on the wire can be 70 in memory."""
 MAX_DIMENSIONS = 16
 
+Frame = Union[bytes, Parts]
+"""What a connection sends: one buffer, or several that belong one after the other."""
+
 _ARRAY = "__ndarray__"
 _IMAGE = "__image__"
 _SCALAR = "scalar"
@@ -66,8 +69,8 @@ def pack(message: Mapping[str, Any], form: str = "raw") -> bytes:
     return frame
 
 
-def pack_parts(message: Mapping[str, Any], memory: Optional[memoryview] = None) -> Parts:
-    """Return the frame of a message as buffers that belong one after the other, array bodies uncopied.
+def pack_parts(message: Mapping[str, Any], memory: Optional[memoryview] = None) -> Frame:
+    """Return the frame of a message: one buffer, or several in a row, with array bodies uncopied.
 
     Args:
         message: To send; must not be changed until the buffers are sent.
@@ -79,7 +82,8 @@ def pack_parts(message: Mapping[str, Any], memory: Optional[memoryview] = None) 
     bodies = Bodies()
     packed = _packb(_Encoder("raw", bodies).encode(message, "message", 0))
     _require_size(len(packed) + bodies.size)
-    return envelope.close(packed, bodies, memory)
+    parts = envelope.close(packed, bodies, memory)
+    return parts if len(parts) > 1 else bytes(parts[0])
 
 
 def unpack(frame: Buffer, memory: Optional[memoryview] = None) -> Dict[str, Any]:
@@ -322,7 +326,3 @@ def _shape(shape: Any, path: str) -> List[int]:
 def _require(holds: bool, path: str, problem: str) -> None:
     if not holds:
         raise DecodeError(f"{path[:200]} {problem}")
-
-
-Frame = Union[bytes, Parts]
-"""What a connection sends: one buffer, or several that belong one after the other."""

@@ -10,6 +10,8 @@ ours is announced in HELLO under ``capabilities`` and used only when both sides 
 | acks | episode_start is answered, so that an error in it belongs to it |
 | query | the message "query": stateless, batched |
 | float32_images | images may be float32 on the scale [0, 255] |
+| out_of_band | bodies of arrays lie behind the map; see `envelope` |
+| shared_memory | the client's arrays lie in memory that both ends map; see `memory` |
 
 Whatever else is ours lies under the one key `EXTENSION`, which other peers ignore.
 
@@ -37,8 +39,9 @@ from vlassess_link.errors import (
     PredictError,
 )
 from vlassess_link.jsonable import from_json, to_json
-from vlassess_link.specs import PolicyIdentity, PolicySpec
-from vlassess_link.wire import codec
+from vlassess_link.specs import PolicySpec
+from vlassess_link.wire import codec, vlaeval
+from vlassess_link.wire.codec import Frame
 
 PROTOCOL_VERSION = 1
 EXTENSION = "vlassess"
@@ -55,7 +58,9 @@ TYPES = (HELLO, OBSERVATION, ACTION, EPISODE_START, EPISODE_END, ERROR, QUERY)
 CHUNKS = "chunks"
 ACKS = "acks"
 FLOAT32_IMAGES = "float32_images"
-CAPABILITIES = (CHUNKS, ACKS, QUERY, FLOAT32_IMAGES)
+OUT_OF_BAND = "out_of_band"
+SHARED_MEMORY = "shared_memory"
+CAPABILITIES = (CHUNKS, ACKS, QUERY, FLOAT32_IMAGES, OUT_OF_BAND, SHARED_MEMORY)
 
 OBSERVATION_KEYS = ("images", "task_description", "states", "state", "step", EXTENSION)
 """Names that no extra array of an observation can have."""
@@ -77,24 +82,35 @@ class Message:
     seq: int = 0
     timestamp: float = field(default_factory=time.time)
 
-    def pack(self) -> bytes:
-        """Return the frame.
+    def pack(self, form: str = "raw") -> bytes:
+        """Return the frame, as every peer reads it; ``form``: how images go, see `codec.pack`.
 
         Raises:
             EncodeError: the payload holds what the wire does not carry.
         """
-        return codec.pack({"type": self.type, "payload": self.payload, "seq": self.seq, "timestamp": self.timestamp})
+        return codec.pack(self._map(), form)
+
+    def parts(self, memory: Optional[memoryview] = None) -> Frame:
+        """Return the frame with arrays out of band; see `codec.pack_parts`.
+
+        Raises:
+            EncodeError: the payload holds what the wire does not carry.
+        """
+        return codec.pack_parts(self._map(), memory)
+
+    def _map(self) -> Dict[str, Any]:
+        return {"type": self.type, "payload": self.payload, "seq": self.seq, "timestamp": self.timestamp}
 
     @classmethod
-    def unpack(cls, frame: Any) -> Message:
-        """Build the message of a received frame.
+    def unpack(cls, frame: Any, memory: Optional[memoryview] = None) -> Message:
+        """Build the message of a received frame; ``memory``: shared with its sender.
 
         Raises:
             DecodeError: it is a text frame, no message, or of an unknown type.
         """
-        if not isinstance(frame, bytes):
-            raise DecodeError(f"a text frame came ({str(frame)[:200]!r}); the protocol has binary frames only")
-        raw = codec.unpack(frame)
+        if isinstance(frame, str):
+            raise DecodeError(f"a text frame came ({frame[:200]!r}); the protocol has binary frames only")
+        raw = codec.unpack(frame, memory)
         kind, payload, seq, timestamp = (raw.get(key) for key in ("type", "payload", "seq", "timestamp"))
         if kind not in TYPES:
             raise DecodeError(f"the message has the type {str(kind)[:80]!r}; it must be one of {', '.join(TYPES)}")
@@ -115,11 +131,13 @@ class Hello:
         capabilities: Of `CAPABILITIES`; empty for a peer of another make.
         spec: The policy's, from a server.
         session: What a server calls this session in ``/health``; None where it has no name.
+        memory: What a client offers to share, unchecked.
     """
 
     capabilities: FrozenSet[str] = frozenset()
     spec: Optional[PolicySpec] = None
     session: Optional[str] = None
+    memory: Any = None
 
     @property
     def ours(self) -> bool:
@@ -127,15 +145,24 @@ class Hello:
         return bool(self.capabilities)
 
 
-def hello_request() -> Dict[str, Any]:
-    """Return the payload with which a client opens."""
-    return _hello({name: True for name in CAPABILITIES})
+def hello_request(memory: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+    """Return the payload with which a client opens; ``memory``: what it offers to share."""
+    has = {name: True for name in CAPABILITIES if name != SHARED_MEMORY or memory is not None}
+    return _hello(has, **({EXTENSION: {"memory": memory}} if memory is not None else {}))
 
 
-def hello_answer(spec: PolicySpec, session: str = "") -> Dict[str, Any]:
+def hello_answer(spec: PolicySpec, session: str = "", shares_memory: bool = False) -> Dict[str, Any]:
     """Return the payload with which the server of a policy answers; ``session`` is what it calls the client's."""
-    has = {CHUNKS: True, ACKS: True, QUERY: QUERY in spec.capabilities, FLOAT32_IMAGES: "float32" in spec.image_dtypes}
-    return _hello(has, model_server=spec.identity.name, **{EXTENSION: {"spec": to_json(spec), "session": session}})
+    has = {
+        CHUNKS: True,
+        ACKS: True,
+        QUERY: QUERY in spec.capabilities,
+        FLOAT32_IMAGES: "float32" in spec.image_dtypes,
+        OUT_OF_BAND: True,
+        SHARED_MEMORY: shares_memory,
+    }
+    own = {EXTENSION: {"spec": to_json(spec), "session": session}}
+    return _hello(has, model_server=spec.identity.name, **vlaeval.announced(spec), **own)
 
 
 def _hello(capabilities: Mapping[str, bool], **more: Any) -> Dict[str, Any]:
@@ -161,7 +188,8 @@ def parse_hello(payload: Mapping[str, Any]) -> Hello:
     given = payload.get("capabilities") or {}
     has = frozenset(name for name in CAPABILITIES if isinstance(given, Mapping) and given.get(name) is True)
     extension = payload.get(EXTENSION)
-    if isinstance(extension, Mapping) and "spec" in extension:
+    extension = extension if isinstance(extension, Mapping) else {}
+    if "spec" in extension:
         try:
             session = extension.get("session")
             spec = from_json(PolicySpec, extension["spec"])
@@ -170,16 +198,8 @@ def parse_hello(payload: Mapping[str, Any]) -> Hello:
             raise HandshakeError(
                 f"the server's policy spec cannot be read: {error}; install the same vlassess-link on both sides"
             ) from None
-    return Hello(has, _foreign_spec(payload) if "model_server" in payload else None)
-
-
-def _foreign_spec(payload: Mapping[str, Any]) -> PolicySpec:
-    """Return the spec of a server that says only its name: it answers one action per observation."""
-    revision = payload.get("harness_version")
-    identity = PolicyIdentity(
-        str(payload["model_server"]), revision=f"vla-eval {revision}" if isinstance(revision, str) else "unknown"
-    )
-    return PolicySpec(identity, observe="every_step")
+    foreign = vlaeval.foreign_spec(payload) if "model_server" in payload else None
+    return Hello(has, foreign, memory=extension.get("memory"))
 
 
 def start_payload(start: EpisodeStart, policy_seed: int) -> Dict[str, Any]:

@@ -24,7 +24,9 @@ from vlassess_link.errors import (
 )
 from vlassess_link.policies.inference import ModelHost
 from vlassess_link.policies.model import ModelSession
-from vlassess_link.wire import messages
+from vlassess_link.wire import codec, messages
+from vlassess_link.wire.codec import Frame
+from vlassess_link.wire.memory import attach
 from vlassess_link.wire.messages import Hello, Message
 
 
@@ -48,6 +50,7 @@ class ServerSession:
         self._alive = alive
         self._model = ModelSession(host.model, session_id)
         self._hello: Optional[Hello] = None
+        self._memory: Optional[memoryview] = None
         self.in_episode = False
         self._step = 0
         self._buffer: Deque[np.ndarray] = deque()
@@ -60,22 +63,22 @@ class ServerSession:
             messages.ERROR: self._on_end,
         }
 
-    def answer(self, frame: Any) -> Optional[bytes]:
-        """Return the answer to a received frame, None where it has none.
+    def answer(self, frame: Any) -> Optional[Frame]:
+        """Return the answer to a received frame (a buffer, or several in a row), None where it has none.
 
         Never raises for what a client sent or a model did: both become an error message. A frame that cannot
         be read, or another protocol version, ends the session, since the two sides no longer agree.
         """
         seq = 0
         try:
-            message = Message.unpack(frame)
+            message = Message.unpack(frame, self._memory)
             seq = message.seq
             if self._hello is None and message.type not in (messages.HELLO, messages.ERROR):
                 raise DecodeError(f"a {message.type} message came before hello: say hello first")
             if message.type not in self._handlers:
                 raise DecodeError(f"a client sends no {message.type} message")
             reply = self._handlers[message.type](message.payload)
-            return None if reply is None else replace(reply, seq=seq).pack()
+            return None if reply is None else self._frame(replace(reply, seq=seq))
         except EncodeError as error:
             self.in_episode = False
             return self._error(PredictError(f"the policy's answer cannot be sent: {error}"), seq)
@@ -90,17 +93,27 @@ class ServerSession:
             self.over = seq == 0
             return self._error(error, seq)
 
+    @property
+    def greeted(self) -> bool:
+        """Whether the client has said HELLO."""
+        return self._hello is not None
+
     def close(self) -> None:
         """Say that the client is gone."""
         self.in_episode = False
         self._host.left(self._id)
 
+    def _frame(self, reply: Message) -> Frame:
+        return reply.parts() if self._has(messages.OUT_OF_BAND) else reply.pack()
+
     def _error(self, error: Exception, seq: int) -> bytes:
         return Message(messages.ERROR, messages.error_payload(error), seq).pack()
 
     def _on_hello(self, payload: Mapping[str, Any]) -> Message:
-        self._hello = messages.parse_hello(payload)
-        return Message(messages.HELLO, messages.hello_answer(self._host.spec, self._id))
+        hello = messages.parse_hello(payload)
+        self._memory = attach(hello.memory, codec.MAX_FRAME_BYTES) if hello.memory is not None else None
+        self._hello = hello
+        return Message(messages.HELLO, messages.hello_answer(self._host.spec, self._id, self._memory is not None))
 
     def _on_start(self, payload: Mapping[str, Any]) -> Optional[Message]:
         start, seed = messages.parse_start(payload)

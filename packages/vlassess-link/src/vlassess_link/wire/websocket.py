@@ -1,0 +1,373 @@
+"""One websocket on a blocking socket: whoever asks also reads, so that no other thread has to wake up.
+
+The opening handshake is that of the websockets library (its sans-I/O protocols); the frames after it are read
+and written here (RFC 6455), because an observation is some hundred kilobytes and each copy of it, and each
+hand-over between threads, costs more than everything else on the wire. What is sent goes from its owner's
+memory to the socket; what is received goes from the socket into the buffer that its arrays will be views of.
+
+A client must mask what it sends with a key of four bytes, so that no script in a browser can make a proxy
+see a request of its choosing. Towards a server of ours the key is zero, which changes no byte and is as legal:
+here no stranger chooses the bytes, and masking would be one more pass over every image.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+import time
+from typing import List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+from websockets.exceptions import ConnectionClosed, ConnectionClosedError, ConnectionClosedOK
+from websockets.frames import Close
+
+from vlassess_link.wire.sockets import Buffer, Stream
+
+TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+_CONTINUATION = 0
+_CONTROL_BYTES = 125
+_CHUNK_BYTES = 16384
+_FRAGMENTS = 512
+_TRIVIAL = bytes(4)
+NORMAL, GOING_AWAY, PROTOCOL_ERROR, BAD_TEXT, TOO_BIG = 1000, 1001, 1002, 1007, 1009
+
+
+class _Broken(Exception):
+    """What came is no websocket frame, or one too large."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class WebSocket:
+    """Sends and receives whole messages.
+
+    One thread reads at a time. Any thread may send, and `close` or `service` from another one.
+
+    Args:
+        stream: Connected, after the handshake.
+        client: Whether this end opened the connection, and so masks.
+        max_size: Most bytes of one message.
+        rest: What was received behind the handshake.
+
+    Attributes:
+        trivial_mask: Mask with zeros; for a client, set when the server is known to be of ours.
+    """
+
+    def __init__(self, stream: Stream, client: bool, max_size: int, rest: bytes = b"") -> None:
+        self.trivial_mask = False
+        self._stream = stream
+        self._client = client
+        self._max_size = max_size
+        self._buffer = bytearray(rest)
+        self._scratch = bytearray(_CHUNK_BYTES)
+        self._reading = threading.Lock()
+        self._sending = threading.Lock()
+        self._over = threading.Event()
+        self._sent: Optional[Close] = None
+        self._received: Optional[Close] = None
+        self._until: Optional[float] = None
+
+    @property
+    def open(self) -> bool:
+        """Whether no goodbye was said on either side, as far as was read."""
+        return not self._over.is_set() and self._sent is None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the peer is still there, as far as the socket knows; answers its pings on the way."""
+        self.service()
+        return self.open
+
+    def recv(self, timeout: Optional[float] = None) -> Union[str, memoryview]:
+        """Return the next message: a text, or a read-only view of a buffer of its own.
+
+        Args:
+            timeout: Seconds for the whole message; None: for ever. A message of which a part has come by
+                then cannot be taken up again, and closes the connection.
+
+        Raises:
+            TimeoutError: nothing, or not all, came in time.
+            ConnectionClosed: the connection is closed, or was closed for breaking the protocol.
+        """
+        with self._reading:
+            self._until = None if timeout is None else time.monotonic() + timeout
+            try:
+                return self._message()
+            except _Broken as error:
+                self._say_goodbye(error.code, str(error))
+                self._end()
+                raise self._closed() from None
+            except TimeoutError:
+                raise
+            except OSError:
+                self._end()
+                raise self._closed() from None
+
+    def send(self, message: Union[str, Buffer, Sequence[Buffer]], timeout: Optional[float] = None) -> None:
+        """Send a message: a text, a buffer, or several that belong one after the other.
+
+        Raises:
+            TimeoutError: the peer took too little of it in time; the connection is closed.
+            ConnectionClosed: the connection is closed.
+        """
+        kind = TEXT if isinstance(message, str) else BINARY
+        if isinstance(message, str):
+            parts: List[Buffer] = [message.encode()]
+        else:
+            parts = [message] if isinstance(message, (bytes, bytearray, memoryview)) else list(message)
+        if not self.open:
+            raise self._closed()
+        try:
+            self._write(kind, parts, timeout)
+        except TimeoutError:
+            self._end()
+            raise
+        except OSError:
+            self._end()
+            raise self._closed() from None
+
+    def close(self, code: int = NORMAL, reason: str = "", timeout: float = 1.0) -> None:
+        """Say goodbye, wait ``timeout`` seconds at most for the peer's, and close the socket."""
+        self._say_goodbye(code, reason)
+        if self._reading.acquire(blocking=False):
+            try:
+                self._drain(timeout)
+            finally:
+                self._reading.release()
+        else:
+            self._over.wait(timeout)
+        self._end()
+        # Only when nobody reads any more may the descriptor's number go to somebody else.
+        if self._reading.acquire(timeout=timeout):
+            self._stream.close()
+            self._reading.release()
+
+    def service(self) -> None:
+        """Answer the peer's pings and take note of its goodbye, without waiting; messages stay unread.
+
+        Whoever is busy for long has this called from time to time, or the peer may think it dead.
+        """
+        if self._over.is_set() or not self._reading.acquire(blocking=False):
+            return
+        try:
+            self._until = 0.0
+            self._control_frames()
+        except _Broken as error:
+            self._say_goodbye(error.code, str(error))
+            self._end()
+        except TimeoutError:
+            pass
+        except OSError:
+            self._end()
+        finally:
+            self._reading.release()
+
+    # Reading
+
+    def _message(self) -> Union[str, memoryview]:
+        kind: Optional[int] = None
+        pieces: List[memoryview] = []
+        size = 0
+        while True:
+            final, opcode, length, mask = self._head(begun=kind is not None)
+            if opcode >= CLOSE:
+                self._control(opcode, self._payload(length, mask))
+                continue
+            if (opcode == _CONTINUATION) != (kind is not None):
+                raise _Broken(PROTOCOL_ERROR, "a fragment that continues nothing, or a message inside another")
+            kind = opcode if kind is None else kind
+            size += length
+            if size > self._max_size:
+                raise _Broken(TOO_BIG, f"more than {self._max_size} bytes in one message")
+            pieces.append(self._payload(length, mask))
+            if final:
+                break
+            if len(pieces) > _FRAGMENTS:
+                raise _Broken(PROTOCOL_ERROR, f"more than {_FRAGMENTS} fragments")
+        whole = pieces[0] if len(pieces) == 1 else memoryview(b"".join(pieces))
+        if kind == BINARY:
+            return whole.toreadonly()
+        try:
+            return str(whole, "utf-8")
+        except UnicodeDecodeError:
+            raise _Broken(BAD_TEXT, "a text that is not UTF-8") from None
+
+    def _head(self, begun: bool) -> Tuple[bool, int, int, bytes]:
+        """Return (final, opcode, length, mask) of the next frame; ``begun``: a message is half there."""
+        try:
+            self._fill(2)
+        except TimeoutError:
+            if begun or self._buffer:
+                self._end()
+            raise
+        parsed = self._parse_head()
+        while parsed is None:
+            self._fill(len(self._buffer) + 1, fatal=True)
+            parsed = self._parse_head()
+        final, opcode, length, mask, used = parsed
+        del self._buffer[:used]
+        return final, opcode, length, mask
+
+    def _parse_head(self) -> Optional[Tuple[bool, int, int, bytes, int]]:
+        """Return the next frame's head and its size, None while it is not whole."""
+        data = self._buffer
+        if len(data) < 2:
+            return None
+        first, second = data[0], data[1]
+        length, used = second & 0x7F, 2
+        if length > _CONTROL_BYTES:
+            form, used = ("!H", 4) if length == 126 else ("!Q", 10)
+            if len(data) < used:
+                return None
+            (length,) = struct.unpack_from(form, data, 2)
+        masked = bool(second & 0x80)
+        if len(data) < used + 4 * masked:
+            return None
+        self._check_head(first, masked, length)
+        mask = bytes(data[used : used + 4]) if masked else _TRIVIAL
+        return bool(first & 0x80), first & 0x0F, length, mask, used + 4 * masked
+
+    def _check_head(self, first: int, masked: bool, length: int) -> None:
+        opcode = first & 0x0F
+        if first & 0x70 or opcode not in (_CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG):
+            raise _Broken(PROTOCOL_ERROR, f"a frame of the unknown kind {first:#04x}")
+        if masked == self._client:
+            raise _Broken(PROTOCOL_ERROR, "a masked frame" if masked else "a frame without a mask")
+        if opcode >= CLOSE and (length > _CONTROL_BYTES or not first & 0x80):
+            raise _Broken(PROTOCOL_ERROR, "a control frame in parts, or too long")
+        if length > self._max_size:
+            raise _Broken(TOO_BIG, f"more than {self._max_size} bytes in one message")
+
+    def _payload(self, length: int, mask: bytes) -> memoryview:
+        payload = np.empty(length, np.uint8)
+        view = payload.data
+        ready = min(length, len(self._buffer))
+        view[:ready] = self._buffer[:ready]
+        del self._buffer[:ready]
+        try:
+            while ready < length:
+                ready += self._receive(view[ready:])
+        except TimeoutError:
+            self._end()
+            raise
+        if mask != _TRIVIAL:
+            _apply_mask(payload, mask)
+        return view
+
+    def _fill(self, count: int, fatal: bool = False) -> None:
+        """Read until the buffer holds ``count`` bytes; ``fatal``: running out of time ends the connection."""
+        scratch = memoryview(self._scratch)
+        try:
+            while len(self._buffer) < count:
+                self._buffer += scratch[: self._receive(scratch)]
+        except TimeoutError:
+            if fatal:
+                self._end()
+            raise
+
+    def _receive(self, view: memoryview) -> int:
+        if self._over.is_set():
+            raise ConnectionResetError("the connection is closed")
+        return self._stream.recv_into(view, self._until)
+
+    def _control_frames(self) -> None:
+        while True:
+            parsed = self._parse_head()
+            if parsed is not None and (parsed[1] < CLOSE or len(self._buffer) >= parsed[4] + parsed[2]):
+                if parsed[1] < CLOSE:
+                    return
+                _, opcode, length, mask, used = parsed
+                del self._buffer[:used]
+                self._control(opcode, self._payload(length, mask))
+            else:
+                self._fill(len(self._buffer) + 1)
+
+    def _control(self, opcode: int, payload: memoryview) -> None:
+        if opcode == PING:
+            self._write(PONG, [bytes(payload)], 1.0)
+        elif opcode == CLOSE:
+            self._received = Close.parse(bytes(payload)) if _sound(payload) else Close(PROTOCOL_ERROR, "")
+            self._say_goodbye(self._received.code if _sendable(self._received.code) else NORMAL, "")
+            self._end()
+            raise OSError("the peer said goodbye")
+
+    # Writing
+
+    def _write(self, opcode: int, parts: List[Buffer], timeout: Optional[float]) -> None:
+        length = sum(len(part) for part in parts)
+        masked = 0x80 if self._client else 0
+        if length <= _CONTROL_BYTES:
+            head = struct.pack("!BB", 0x80 | opcode, masked | length)
+        elif length < 2**16:
+            head = struct.pack("!BBH", 0x80 | opcode, masked | 126, length)
+        else:
+            head = struct.pack("!BBQ", 0x80 | opcode, masked | 127, length)
+        if self._client:
+            mask = _TRIVIAL if self.trivial_mask else os.urandom(4)
+            head += mask
+            if mask != _TRIVIAL:
+                parts = [_masked(parts, mask)]
+        until = None if timeout is None else time.monotonic() + timeout
+        with self._sending:
+            self._stream.send([head, *parts], until)
+
+    def _say_goodbye(self, code: int, reason: str) -> None:
+        if self._sent is not None or self._over.is_set():
+            return
+        self._sent = Close(code, reason[:100])
+        try:
+            self._write(CLOSE, [self._sent.serialize()], 1.0)
+        except OSError:
+            self._end()
+
+    def _drain(self, timeout: float) -> None:
+        self._until = time.monotonic() + timeout
+        try:
+            while not self._over.is_set():
+                self._message()
+        except (OSError, _Broken):
+            pass
+
+    def _end(self) -> None:
+        if not self._over.is_set():
+            self._over.set()
+            self._stream.shut()
+
+    def _closed(self) -> ConnectionClosed:
+        kind = ConnectionClosedOK if _fine(self._received) and _fine(self._sent) else ConnectionClosedError
+        return kind(self._received, self._sent, self._received is not None if self._sent and self._received else None)
+
+
+def _fine(close: Optional[Close]) -> bool:
+    return close is not None and close.code in (NORMAL, GOING_AWAY)
+
+
+def _sound(payload: memoryview) -> bool:
+    if len(payload) == 1:
+        return False
+    try:
+        str(payload[2:], "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return len(payload) == 0 or int.from_bytes(payload[:2], "big") >= NORMAL
+
+
+def _sendable(code: int) -> bool:
+    return code in (NORMAL, GOING_AWAY) or 3000 <= code < 5000
+
+
+def _masked(parts: Sequence[Buffer], mask: bytes) -> memoryview:
+    payload = np.frombuffer(bytearray().join(parts), np.uint8)
+    _apply_mask(payload, mask)
+    return payload.data
+
+
+def _apply_mask(payload: np.ndarray, mask: bytes) -> None:
+    """XOR in place, a machine word at a time."""
+    whole = len(payload) // 8 * 8
+    words = payload[:whole].view(np.uint64)
+    words ^= np.frombuffer(mask * 2, np.uint64)[0]
+    payload[whole:] ^= np.frombuffer((mask * 2)[: len(payload) - whole], np.uint8)
