@@ -39,12 +39,14 @@ def environment_of(name: str) -> Environment:
 
 
 def run_inside(name: str, script: Path) -> dict[str, Any]:
-    """Run a script in a benchmark's environment as its workers run, and return the JSON that it prints last."""
+    """Run a script in a benchmark's environment as its workers run, and return the JSON that it prints last.
+
+    The script gets the benchmark's parameters as JSON.
+    """
     entry = Catalog.discover().benchmarks[name]
     launch = in_environment(worker_launch(entry.target, entry.params, entry.env), environment_of(name))
-    done = subprocess.run(
-        [launch.command[0], str(script)], env=dict(launch.env), capture_output=True, text=True, timeout=110
-    )
+    command = [launch.command[0], str(script), json.dumps(entry.params)]
+    done = subprocess.run(command, env=dict(launch.env), capture_output=True, text=True, timeout=110)
     assert done.returncode == 0, done.stderr[-4000:]
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tomllib
 
 from vlassess_link import Benchmark, Episode
 from vlassess_link.digest import ArrayDigest
@@ -31,9 +31,8 @@ def course(benchmark: Any, task: str, seed: int, look: bool) -> list[str]:
 
 
 def main() -> None:
-    params = tomllib.loads((BENCHMARKS / "gym_fetch" / "benchmark.toml").read_text())["params"]
     target = f"{BENCHMARKS / 'gym_bridge' / 'adapter.py'}:GymnasiumBenchmark"
-    benchmark = load_target(target, Benchmark, params)
+    benchmark = load_target(target, Benchmark, json.loads(sys.argv[1]))
     found = {
         task: [course(benchmark, task, seed, look) for seed, look in ((1, False), (2, True), (1, True))]
         for task in ("reach", "pick-and-place")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,6 @@ PENDULUM: dict[str, Any] = {
 
 def load(params: dict[str, Any]) -> Any:
     return load_target(f"{BENCHMARKS / 'gym_bridge' / 'adapter.py'}:GymnasiumBenchmark", Benchmark, params)
-
-
-def pusht_params() -> dict[str, Any]:
-    import tomllib
-
-    found: dict[str, Any] = tomllib.loads((BENCHMARKS / "gym_pusht" / "benchmark.toml").read_text())["params"]
-    return found
 
 
 def episode(benchmark: Any, seed: int, **fields: Any) -> Episode:
@@ -113,7 +107,7 @@ def refusals() -> dict[str, str]:
 
 
 def main() -> None:
-    pusht, pendulum = load(pusht_params()), load(PENDULUM)
+    pusht, pendulum = load(json.loads(sys.argv[1])), load(PENDULUM)
     print(
         json.dumps(
             {

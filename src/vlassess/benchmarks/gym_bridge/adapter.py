@@ -201,7 +201,8 @@ def share(progress: Score, value: float) -> float:
 @contextlib.contextmanager
 def undisturbed(env: Any) -> Iterator[None]:
     """Put a MuJoCo environment back as it was: some compute forward while they render, and then go on otherwise."""
-    data, model = getattr(env, "data", None), getattr(env, "model", None)
+    data: Any = getattr(env, "data", None)
+    model: Any = getattr(env, "model", None)
     if not type(data).__module__.startswith("mujoco"):
         yield
         return

@@ -160,7 +160,8 @@ def read_settings(params: Mapping[str, Any]) -> Settings:
         progress=None if progress is None else made(Score, _renamed(progress), "progress"),
         imports=tuple(values.get("imports", ())),
     )
-    return made(Settings, values, "params")
+    settings: Settings = made(Settings, values, "params")
+    return settings
 
 
 def made(kind: Any, values: Any, path: str) -> Any:
