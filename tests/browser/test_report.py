@@ -11,6 +11,7 @@ import pytest
 from tests.browser.chromium import PROGRAM, Tab, browser
 from tests.unit.artifacts.support import spool
 from tests.unit.report import build
+from vlassess.artifacts.pictures import WIDTH
 from vlassess.artifacts.writing import Shelf, put_away
 from vlassess.report import summarise, write_report
 from vlassess_link.data import ErrorInfo
@@ -115,7 +116,7 @@ def test_an_address_can_name_what_is_looked_at(tab: Tab, run: Path) -> None:
         "film.onloadeddata = () => done(film.videoWidth + 0.1 * film.duration); "
         "film.onerror = () => done(-1); film.load(); })"
     )
-    assert tab.ask(playable) == pytest.approx(480 + 0.05), "the browser plays what the encoder made"
+    assert tab.ask(playable) == pytest.approx(WIDTH + 0.05), "the browser plays what the encoder made"
     assert tab.ask("document.querySelector('#video').checked") is False
     assert tab.complaints == []
 

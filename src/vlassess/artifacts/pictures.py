@@ -16,7 +16,7 @@ from vlassess.artifacts.spool import Frame
 from vlassess.schema.items import WorkItem
 from vlassess_link.data import EpisodeRecord
 
-WIDTH = 480
+WIDTH = 360
 """Least width in pixels: narrower pictures are enlarged by a whole factor, so that the bar can be read."""
 WIDEST = 3840
 """Greatest width in pixels: wider pictures are thinned out by a whole factor."""
@@ -93,40 +93,50 @@ class Composer:
         self._shapes = [image.shape for image in first]
         self._total = total
         width = sum(shape[1] for shape in self._shapes) + GAP * (len(first) - 1)
-        self._height = max(shape[0] for shape in self._shapes)
-        self._width = width
+        height = max(shape[0] for shape in self._shapes)
         self._thin = -(-width // WIDEST)
         self._enlarge = max(1, -(-WIDTH // width))
         self._picture_size = (
-            -(-self._height // self._thin) * self._enlarge,
+            -(-height // self._thin) * self._enlarge,
             -(-width // self._thin) * self._enlarge,
         )
-        self._bar = _bar(caption, self._picture_size[1])
-        rows, columns = self._picture_size[0] + self._bar.height, self._picture_size[1]
+        bar = _bar(caption, self._picture_size[1])
+        rows, columns = self._picture_size[0] + bar.height, self._picture_size[1]
         self.size = (rows + rows % 2, columns + columns % 2)
         """(height, width) in pixels, both even, since most codecs halve the colours."""
+        self._blank = np.full((*self.size, 3), PAPER, np.uint8)
+        self._blank[self._picture_size[0] : rows, :columns] = np.asarray(bar)
 
     def picture(self, frame: Frame, number: int) -> np.ndarray:
         """Return the picture of the state after ``number`` steps."""
-        tile = np.full((self._height, self._width, 3), PAPER, np.uint8)
+        whole = self._blank.copy()
         left = 0
         for image, shape in zip(frame, self._shapes, strict=True):
             part = image[: shape[0], : shape[1]]
-            tile[: part.shape[0], left : left + part.shape[1]] = part
+            if self._thin == self._enlarge == 1:
+                whole[: part.shape[0], left : left + part.shape[1]] = part
+            else:
+                self._place(whole, part, left)
             left += shape[1] + GAP
-        whole = np.full((*self.size, 3), PAPER, np.uint8)
-        rows, columns = self._picture_size
-        enlarged = tile[:: self._thin, :: self._thin].repeat(self._enlarge, 0).repeat(self._enlarge, 1)
-        whole[:rows, :columns] = enlarged
-        whole[rows : rows + self._bar.height, :columns] = self._numbered(number)
+        counter = self._counter(number)
+        top, right = self._picture_size[0] + MARGIN - 3, self._picture_size[1] - MARGIN
+        whole[top : top + LINE, right - counter.shape[1] : right] = counter
         return whole
 
-    def _numbered(self, number: int) -> np.ndarray:
-        bar = self._bar.copy()
+    def _place(self, whole: np.ndarray, part: np.ndarray, left: int) -> None:
+        small = part[:: self._thin, :: self._thin]
+        large = small.repeat(self._enlarge, 0).repeat(self._enlarge, 1)
+        rows, columns = self._picture_size
+        start = -(-left // self._thin) * self._enlarge
+        room = whole[:rows, start:columns]
+        room[: large.shape[0], : large.shape[1]] = large[: room.shape[0], : room.shape[1]]
+
+    def _counter(self, number: int) -> np.ndarray:
         text = f"{number}/{self._total - 1}"
-        at = (bar.width - MARGIN - font().getlength(text), MARGIN - 3)
-        ImageDraw.Draw(bar).text(at, text, MUTED, font())
-        return np.asarray(bar)
+        patch = Image.new("RGB", (int(font().getlength(text)) + 1, LINE), PAPER)
+        ImageDraw.Draw(patch).text((0, 0), text, MUTED, font())
+        counter: np.ndarray = np.asarray(patch)
+        return counter
 
 
 def pictures(frames: Iterator[Frame], caption: Caption, total: int) -> Iterator[np.ndarray]:
