@@ -16,7 +16,7 @@ from typing import IO, Any
 import pytest
 
 from tests.link.models import START, observation
-from vlassess_link.errors import ConnectionLost, ContractError
+from vlassess_link.errors import ConnectionLost, ContractError, PolicyUnavailable
 from vlassess_link.policies.remote import RemotePolicy
 from vlassess_link.policies.server import parse_params
 
@@ -93,7 +93,7 @@ def serve(processes: list[Process], *arguments: str) -> Process:
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_it_says_one_line_serves_and_stops(processes: list[Process], script: Path, stop: signal.Signals) -> None:
-    process = serve(processes, f"{script}:Shout", "--set", "value=2.5")
+    process = serve(processes, f"{script}:Shout", "--set", "value=2.5", "--grace", "0.1")
     line = process.ready()
     policy = RemotePolicy(line["url"], 5.0, 5.0)
     assert (line["pid"], line["policy"]) == (process.popen.pid, "shout")
@@ -107,7 +107,24 @@ def test_it_says_one_line_serves_and_stops(processes: list[Process], script: Pat
     assert "the script prints" in err
     assert "the model prints" in err
     assert "so does its C code" in err
+    assert "1 episodes did not end within 0.1 s and are cut off" in err
     policy.close()
+
+
+def test_a_running_episode_may_end_and_no_other_begins(processes: list[Process], script: Path) -> None:
+    process = serve(processes, f"{script}", "--grace", "20")
+    url = process.ready()["url"]
+    running, idle = RemotePolicy(url, 5.0, 5.0), RemotePolicy(url, 0.5, 5.0)
+    running.reset(START, 1)
+    process.popen.send_signal(signal.SIGTERM)
+    assert "1 episodes are running" in [process.file("stderr").readline() for _ in range(4)][-1]
+    with pytest.raises((ConnectionLost, PolicyUnavailable)):
+        idle.reset(START, 1)
+    assert running.predict(observation(1)).actions.tolist() == [[1.0, 1.0]]
+    running.close()
+    code, _, err = process.end()
+    assert (code, "cut off" in err) == (0, False)
+    idle.close()
 
 
 def test_identity_follows_script_and_parameters(processes: list[Process], script: Path) -> None:

@@ -29,7 +29,7 @@ from vlassess_link.wire.server import PolicyServer
 def get(server: PolicyServer, path: str) -> tuple[int, Any]:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=5) as answer:
-            assert answer.headers.get_all("Content-Type") == ["application/json"]
+            assert len(answer.headers.get_all("Content-Type")) == 1
             return answer.status, json.loads(answer.read())
     except urllib.error.HTTPError as error:
         with error:
@@ -57,7 +57,8 @@ def test_health_is_503_until_loaded_and_200_after() -> None:
     model.go.set()
     server.wait_ready(5)
     identity = announced_spec(model).identity
-    assert get(server, "/health") == (200, {"status": "ok", "policy": "counter", "identity": identity.digest})
+    expected = {"status": "ok", "policy": "counter", "identity": identity.digest, "queued": 0, "running": None}
+    assert get(server, "/health") == (200, expected)
     server.close()
 
 
@@ -66,9 +67,17 @@ def test_spec_and_config() -> None:
     with PolicyServer(model) as server:
         status, spec = get(server, "/spec")
         assert (status, from_json(PolicySpec, spec)) == (200, announced_spec(model))
-        assert get(server, "/config") == (200, {"applied": {}, "config": {}})
-        status, answer = get(server, "/config?max_batch_size=8")
-        assert (status, answer["errors"]) == (422, ["unknown key: max_batch_size"])
+        assert get(server, "/config") == (200, {"applied": {}, "config": {"max_batch_size": 1}})
+        assert get(server, "/config?max_batch_size=8")[1]["applied"] == {"max_batch_size": 1}  # it has no predict_batch
+        status, answer = get(server, "/config?chunk_size=8&max_batch_size=0&max_batch_size=x")
+        assert (status, answer["errors"]) == (
+            422,
+            [
+                "unknown key: chunk_size",
+                "max_batch_size is 0; it must be at least 1; give a whole number from 1",
+                "max_batch_size is 'x'; give a whole number from 1",
+            ],
+        )
         assert get(server, "/elsewhere")[0] == 426
 
 

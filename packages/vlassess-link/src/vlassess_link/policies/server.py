@@ -5,7 +5,8 @@ The port is bound before the policy is imported, so a port in use is known at on
 
     {"ready": true, "url": "ws://127.0.0.1:40001", "pid": 4711, "policy": "random", "identity": "5f1c..."}
 
-Whatever the policy prints goes to stderr. SIGTERM and Ctrl-C let running answers end; a second one does not.
+Whatever the policy prints goes to stderr. SIGTERM and Ctrl-C let running episodes end for ``--grace`` seconds, and
+say how many had to be cut off; a second one ends everything at once.
 Exit codes: 0 stopped as asked, 1 the policy's `load` failed, 2 it could not be found or constructed, or the
 address is taken.
 """
@@ -16,6 +17,7 @@ import argparse
 import json
 import os
 import signal
+import ssl
 import sys
 import threading
 import traceback
@@ -25,7 +27,8 @@ from typing import Any, TextIO
 from vlassess_link.errors import ContractError, PluginError, VlassessError, WireError
 from vlassess_link.loading import construct, load_target
 from vlassess_link.policies.model import PredictModelServer
-from vlassess_link.wire.server import PolicyServer
+from vlassess_link.wire.access import read_token
+from vlassess_link.wire.server import PolicyServer, ServerOptions
 
 Make = Callable[[dict[str, Any]], PredictModelServer]
 
@@ -51,7 +54,7 @@ def run(options: argparse.Namespace, make: Make) -> int:
     out = _set_stdout_aside()
     try:
         params = parse_params(options.params_json, options.set)
-        server = PolicyServer(None, options.host, options.port)
+        server = PolicyServer(None, options.host, options.port, server_options(options))
     except (WireError, ContractError) as error:
         return _fail(error, 2)
     server.start()
@@ -63,11 +66,48 @@ def run(options: argparse.Namespace, make: Make) -> int:
         model = make(params)
         stop = _Stop()
         server.load(model)
-        return _serve_until(stop, server, out)
+        code = _serve_until(stop, server, out)
+        _drain(server, options.grace)
+        return code
     except PluginError as error:
         return _fail(error, 2)
     finally:
         server.close()
+
+
+def server_options(options: argparse.Namespace) -> ServerOptions:
+    """Return what the command line says of batches, token and TLS.
+
+    Raises:
+        ContractError: a file cannot be read, or only one of certificate and key is given.
+    """
+    if (options.tls_cert is None) != (options.tls_key is None):
+        raise ContractError("--tls-cert and --tls-key belong together; give both or none")
+    if options.max_batch is not None and options.max_batch < 1:
+        raise ContractError(f"--max-batch is {options.max_batch}; it must be at least 1")
+    token = read_token(options.token_file) if options.token_file is not None else None
+    return ServerOptions(options.max_batch, token, _tls(options.tls_cert, options.tls_key))
+
+
+def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
+    if certificate is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key)
+    except OSError as error:
+        raise ContractError(f"--tls-cert {certificate} and --tls-key {key} cannot be used: {error}") from None
+    return context
+
+
+def _drain(server: PolicyServer, grace: float) -> None:
+    running = server.drain(0.0)
+    if running:
+        sys.stderr.write(f"{running} episodes are running; they may end within {grace:g} s, or stop again to end now\n")
+        sys.stderr.flush()
+        running = server.drain(grace)
+    if running:
+        sys.stderr.write(f"{running} episodes did not end within {grace:g} s and are cut off\n")
 
 
 def parse_params(params_json: str, assignments: Sequence[str]) -> dict[str, Any]:
@@ -107,6 +147,11 @@ def _parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=0, help="port to bind (default: any free one)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="one constructor argument")
     parser.add_argument("--params-json", default="{}", metavar="JSON", help="constructor arguments as a JSON object")
+    parser.add_argument("--max-batch", type=int, metavar="N", help="observations of one batch (default: the model's)")
+    parser.add_argument("--token-file", metavar="FILE", help="clients must show the token in this file")
+    parser.add_argument("--tls-cert", metavar="FILE", help="certificate chain (PEM); the url then begins with wss://")
+    parser.add_argument("--tls-key", metavar="FILE", help="its private key (PEM)")
+    parser.add_argument("--grace", type=float, default=30.0, help="seconds for running episodes to end on SIGTERM")
     parser.add_argument("--exit-with-parent", action="store_true", help="stop when stdin is closed")
     return parser
 

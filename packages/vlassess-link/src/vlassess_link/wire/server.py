@@ -1,4 +1,4 @@
-"""The policy server's socket: websockets for sessions, plain HTTP for `/health`, `/spec` and `/config`.
+"""The policy server's socket: websockets for sessions, plain HTTP for `/health`, `/spec`, `/metrics` and `/config`.
 
 One thread a connection does nothing but wait and copy bytes; the model has a thread of its own.
 """
@@ -6,37 +6,34 @@ One thread a connection does nothing but wait and copy bytes; the model has a th
 from __future__ import annotations
 
 import http
-import inspect
-import json
 import logging
 import os
 import socket
+import ssl
 import threading
-import urllib.parse
+import time
 import uuid
-from typing import Any
+from dataclasses import dataclass
 
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
-from websockets.protocol import State
-from websockets.sync.server import ServerConnection, serve
 
 from vlassess_link.errors import PolicyFault, WireError
-from vlassess_link.jsonable import to_json
 from vlassess_link.policies.inference import ModelHost
 from vlassess_link.policies.model import PredictModelServer
 from vlassess_link.wire.codec import MAX_FRAME_BYTES
+from vlassess_link.wire.endpoints import Endpoints
+from vlassess_link.wire.serving import Handshake, WebSocketServer
 from vlassess_link.wire.session import ServerSession
+from vlassess_link.wire.websocket import WebSocket
 
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 5.0
 """How long close() waits for running answers, and again for connections to say goodbye."""
-
-# Keepalive came to the threading server with websockets 15; a silent client is simulating, not dead.
-_NO_KEEPALIVE: dict[str, Any] = (
-    {"ping_interval": None} if "ping_interval" in inspect.signature(serve).parameters else {}
-)
+DRAIN_SECONDS = 0.05
+KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+"""A machine that is gone is known to be after a minute; its own TCP answers for a client that only computes."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -46,11 +43,56 @@ def bind(host: str, port: int) -> socket.socket:
         WireError: the address is taken or not this machine's.
     """
     try:
-        return socket.create_server((host, port), backlog=256)
+        listening = socket.create_server((host, port), backlog=256)
     except (OSError, OverflowError) as error:
         # create_server() puts the address into strerror; the number alone gives the plain reason.
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise WireError(f"cannot listen on {host}:{port}: {reason}; choose another port (0: any free one)") from None
+    # Connections inherit these from the socket that accepts them.
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in KEEPALIVE.items():
+        if hasattr(socket, name):
+            listening.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    return listening
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a client may keep the server waiting, in seconds, before it is dropped and counted.
+
+    A client that simulates is silent for long, so only its machine's death, which TCP keepalive finds out, ends
+    an episode early.
+
+    Attributes:
+        hello: From the websocket to HELLO.
+        idle: Between two episodes.
+        episode: Between two messages of one episode.
+        send: For the client to take an answer.
+        connections: Most clients at a time; more get HTTP 503.
+    """
+
+    hello: float = 10.0
+    idle: float = 900.0
+    episode: float = 3600.0
+    send: float = 30.0
+    connections: int = 1024
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """What a server is told beside its model and its address.
+
+    Attributes:
+        max_batch: Most observations of one batch; None: as the model says.
+        token: What clients must show; None: nothing.
+        tls: TLS with this certificate; None: none.
+        limits: How patient it is.
+    """
+
+    max_batch: int | None = None
+    token: str | None = None
+    tls: ssl.SSLContext | None = None
+    limits: Limits = Limits()
 
 
 class PolicyServer:
@@ -67,36 +109,44 @@ class PolicyServer:
         model: To serve; None: `load` brings it later, while `/health` already answers.
         host: Interface to bind; loopback unless told otherwise.
         port: 0: any free one.
+        options: Batches, token, TLS, limits.
 
     Raises:
         WireError: the address is taken or not this machine's.
     """
 
-    def __init__(self, model: PredictModelServer | None, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self,
+        model: PredictModelServer | None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        options: ServerOptions | None = None,
+    ) -> None:
         self._socket = bind(host, port)
         self.host = host
         self.port: int = self._socket.getsockname()[1]
         self._pending = model
-        self._model_host = ModelHost()
-        self._connections: set[ServerConnection] = set()
-        self._server = serve(
+        self._options = options = options or ServerOptions()
+        self._model_host = ModelHost(options.max_batch)
+        self._endpoints = Endpoints(self._model_host, options.token, self._gauges)
+        self._sessions: dict[WebSocket, ServerSession] = {}
+        self._server = WebSocketServer(
             self._serve_connection,
-            sock=self._socket,
-            process_request=self._on_http,
-            compression=None,
-            max_size=MAX_FRAME_BYTES,
-            close_timeout=1.0,
-            logger=log,
-            **_NO_KEEPALIVE,
+            self._socket,
+            self._on_http,
+            MAX_FRAME_BYTES,
+            options.tls,
+            lambda: self._model_host.metrics.count("dropped", "handshake"),
         )
         # Threads of connections inherit being daemons, so that a model that hangs cannot keep the process.
         self._accepting = threading.Thread(target=self._server.serve_forever, name="accept", daemon=True)
 
     @property
     def url(self) -> str:
-        """Where policies are asked: ``ws://host:port``."""
+        """Where policies are asked: ``ws://host:port``, with TLS ``wss://host:port``."""
+        scheme = "ws" if self._options.tls is None else "wss"
         name = "127.0.0.1" if self.host in ("", "0.0.0.0") else self.host
-        return f"ws://[{name}]:{self.port}" if ":" in name else f"ws://{name}:{self.port}"
+        return f"{scheme}://[{name}]:{self.port}" if ":" in name else f"{scheme}://{name}:{self.port}"
 
     @property
     def hosted(self) -> ModelHost:
@@ -122,6 +172,14 @@ class PolicyServer:
         """
         self._model_host.loaded.result(timeout)
 
+    def drain(self, grace: float) -> int:
+        """Begin no new episode, let running ones end for ``grace`` seconds; return how many are running still."""
+        self._model_host.draining = True
+        until = time.monotonic() + grace
+        while self._episodes() and time.monotonic() < until:
+            time.sleep(DRAIN_SECONDS)
+        return self._episodes()
+
     def close(self, grace: float = GRACE_SECONDS) -> None:
         """Refuse new requests, let running ones end for ``grace`` seconds, then close every connection."""
         self._model_host.close(grace)
@@ -146,66 +204,68 @@ class PolicyServer:
 
     def _shut_down(self) -> None:
         self._server.shutdown()
-        # Before websockets 17 that only stops the listening.
-        for connection in tuple(self._connections):
+        for connection in tuple(self._sessions):
             connection.close(1001)
 
-    def _serve_connection(self, connection: ServerConnection) -> None:
-        self._connections.add(connection)
+    def _episodes(self) -> int:
+        return sum(session.in_episode for session in tuple(self._sessions.values()))
+
+    def _gauges(self) -> dict[str, tuple[str, float]]:
+        return {
+            "sessions": ("Clients that are connected.", float(len(self._sessions))),
+            "episodes_running": ("Sessions in an episode.", float(self._episodes())),
+        }
+
+    def _serve_connection(self, connection: WebSocket) -> None:
+        session = ServerSession(self._model_host, uuid.uuid4().hex, lambda: connection.alive)
+        self._sessions[connection] = session
         try:
-            self._answer(connection)
+            self._answer(connection, session)
         except ConnectionClosed as closed:
             log.info("a client left: %s", closed)
+            if closed.rcvd is None and closed.sent is None:
+                self._model_host.metrics.count("dropped", "vanished")
         finally:
-            self._connections.discard(connection)
+            del self._sessions[connection]
+            session.close()
 
-    def _answer(self, connection: ServerConnection) -> None:
-        session = ServerSession(self._model_host, uuid.uuid4().hex, lambda: connection.protocol.state is State.OPEN)
+    def _answer(self, connection: WebSocket, session: ServerSession) -> None:
+        limits = self._options.limits
         while not session.over:
-            reply = session.answer(connection.recv())
-            if reply is not None:
-                connection.send(reply)
+            try:
+                frame = connection.recv(_patience(session, limits))
+            except TimeoutError:
+                self._drop(connection, session, "silent" if session.greeted else "no_hello")
+                return
+            reply = session.answer(frame)
+            if reply is None:
+                continue
+            try:
+                connection.send(reply, limits.send)
+            except TimeoutError:
+                self._drop(connection, session, "slow")
+                return
 
-    def _on_http(self, connection: ServerConnection, request: Request) -> Response | None:
-        parts = urllib.parse.urlsplit(request.path)
-        if parts.path == "/health":
-            return self._health(connection)
-        if not self._model_host.ready:
-            return _json(connection, http.HTTPStatus.SERVICE_UNAVAILABLE, {"status": self._status()})
-        if parts.path == "/spec":
-            return _json(connection, http.HTTPStatus.OK, to_json(self._model_host.spec))
-        if parts.path == "/config":
-            return _config(connection, parts.query)
-        return None
+    def _drop(self, connection: WebSocket, session: ServerSession, reason: str) -> None:
+        log.warning("a client was dropped: %s%s", reason, " in mid-episode" if session.in_episode else "")
+        self._model_host.metrics.count("dropped", reason)
+        connection.close(1008, reason)
 
-    def _health(self, connection: ServerConnection) -> Response:
-        ready = self._model_host.ready
-        status = http.HTTPStatus.OK if ready else http.HTTPStatus.SERVICE_UNAVAILABLE
-        body = {"status": self._status()}
-        if ready:
-            identity = self._model_host.spec.identity
-            body.update(policy=identity.name, identity=identity.digest)
-        return _json(connection, status, body)
-
-    def _status(self) -> str:
-        if self._model_host.ready:
-            return "ok"
-        loaded = self._model_host.loaded
-        return "failed" if loaded.done() and loaded.exception() is not None else "loading"
-
-
-def _config(connection: ServerConnection, query: str) -> Response:
-    """Answer vla-eval's question for settings that can be changed while running: there are none."""
-    keys = sorted(urllib.parse.parse_qs(query, keep_blank_values=True))
-    body: dict[str, Any] = {"applied": {}, "config": {}}
-    if not keys:
-        return _json(connection, http.HTTPStatus.OK, body)
-    errors = [f"unknown key: {key}" for key in keys]
-    return _json(connection, http.HTTPStatus.UNPROCESSABLE_ENTITY, {**body, "errors": errors})
+    def _on_http(self, connection: Handshake, request: Request) -> Response | None:
+        if len(self._sessions) >= self._options.limits.connections:
+            return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, "too many clients\n")
+        answer = self._endpoints.answer(request.path, request.headers.get("Authorization"))
+        if answer is None:
+            return None
+        response = connection.respond(http.HTTPStatus(answer.status), answer.body)
+        del response.headers["Content-Type"]
+        response.headers["Content-Type"] = answer.kind
+        if answer.status == http.HTTPStatus.UNAUTHORIZED:
+            response.headers["WWW-Authenticate"] = "Bearer"
+        return response
 
 
-def _json(connection: ServerConnection, status: http.HTTPStatus, body: Any) -> Response:
-    response = connection.respond(status, json.dumps(body, allow_nan=False) + "\n")
-    del response.headers["Content-Type"]
-    response.headers["Content-Type"] = "application/json"
-    return response
+def _patience(session: ServerSession, limits: Limits) -> float:
+    if not session.greeted:
+        return limits.hello
+    return limits.episode if session.in_episode else limits.idle

@@ -13,7 +13,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from typing import Callable, Optional
 
 from websockets.exceptions import InvalidHandshake
 from websockets.http11 import Request, Response
@@ -43,7 +43,7 @@ class Handshake:
         return self._protocol.reject(status, text)
 
 
-ProcessRequest = Callable[[Handshake, Request], "Response | None"]
+ProcessRequest = Callable[[Handshake, Request], Optional[Response]]
 
 
 class WebSocketServer:
@@ -55,6 +55,7 @@ class WebSocketServer:
         process_request: Returns the response to a request that shall get no websocket, else None.
         max_size: Most bytes of one message.
         context: For TLS; None: without.
+        on_timeout: Called when a client was dropped for taking too long over the handshake.
     """
 
     def __init__(
@@ -64,12 +65,14 @@ class WebSocketServer:
         process_request: ProcessRequest,
         max_size: int,
         context: ssl.SSLContext | None = None,
+        on_timeout: Callable[[], None] = lambda: None,
     ) -> None:
         self._handler = handler
         self._socket = sock
         self._process_request = process_request
         self._max_size = max_size
         self._context = context
+        self._on_timeout = on_timeout
         self._stopped = False
         self._keeper = Keeper()
 
@@ -100,6 +103,8 @@ class WebSocketServer:
                 websocket = self._open(raw)
             except (OSError, EOFError, InvalidHandshake) as error:
                 log.info("a client got no websocket: %s", error)
+                if isinstance(error, TimeoutError):
+                    self._on_timeout()
                 return
             if websocket is None:
                 return
