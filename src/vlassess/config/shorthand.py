@@ -106,6 +106,9 @@ def _resolve_paths(layer: dict[str, Any], base: Path, problems: list[str]) -> No
         for key in TARGET_KEYS:
             if isinstance(source, dict) and isinstance(source.get(key), str):
                 source[key] = resolve_target(source[key], base, join(path, key), problems)
+    comparison = layer.get("comparison")
+    if isinstance(comparison, dict) and isinstance(comparison.get("against"), str):
+        comparison["against"] = str(absolute(comparison["against"], base))
     benchmark = layer.get("benchmark")
     if isinstance(benchmark, dict) and isinstance(benchmark.get("interpreter"), str):
         benchmark["interpreter"] = resolve_interpreter(benchmark["interpreter"], base)

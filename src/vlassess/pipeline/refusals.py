@@ -13,7 +13,7 @@ from vlassess_link.errors import VlassessError
 from vlassess_link.jsonable import from_json, to_json
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
-NO_MATTER = ("name", "execution", "artifacts", "tracking", "output", "gates")
+NO_MATTER = ("name", "execution", "artifacts", "tracking", "output", "gates", "comparison")
 """Parts of a config that change no episode."""
 
 

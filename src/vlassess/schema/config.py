@@ -162,6 +162,32 @@ class Gates(Strict):
     """Least success rate of each policy, privileged ones included."""
 
 
+class ComparisonConfig(Strict):
+    """How the run will be compared with another, fixed before it: a test chosen afterwards finds what it looks for."""
+
+    test: Literal["exact", "stratified", "progress", "sequential"] = "exact"
+    """`exact`: McNemar over pairs, Boschloo without; `stratified`: within tasks (Cochran-Mantel-Haenszel); `progress`:
+    permutation of the progress scores; `sequential`: valid at every look."""
+    alpha: Number = Field(default=0.05, gt=0, lt=0.5)
+    """Chance of a false alarm; 1 - alpha is the confidence of every interval."""
+    sides: Literal["two-sided", "greater", "less"] = "two-sided"
+    """`greater` asks only whether this run's policy is better than the other, `less` whether it is worse."""
+    margin: Number | None = Field(default=None, gt=0, lt=1)
+    """What difference still counts as alike, as a share (0.03 is three points), for "not worse" and "reproduced"."""
+    against: str | None = None
+    """The other arm: a run's folder, or `FOLDER:LABEL` for one of its policies. It is read, not run."""
+    stop_when_decided: bool = Field(default=False, strict=True)
+    """Stop as soon as the sequential test has decided; needs `test: sequential`."""
+
+    @model_validator(mode="after")
+    def _sequential_rule(self) -> ComparisonConfig:
+        if self.stop_when_decided and self.test != "sequential":
+            raise ValueError(f"stop_when_decided needs test: sequential, not {self.test}, which is valid for one look")
+        if self.test == "sequential" and self.sides != "two-sided":
+            raise ValueError("the sequential test is two-sided; leave sides out")
+        return self
+
+
 class RunConfig(Strict):
     """A whole run: one benchmark, one or more policies."""
 
@@ -195,3 +221,5 @@ class RunConfig(Strict):
     """Folder that the run directory is made in."""
     gates: Gates = Gates()
     """Conditions on the result."""
+    comparison: ComparisonConfig | None = None
+    """How it will be compared with another run."""

@@ -19,6 +19,9 @@ This needs the episodes of a block to be independent given all earlier blocks, a
 at d = 0), by Gauss-Chebyshev nodes. For d = 0 this is a beta-binomial on the pairs that differ. The law was chosen
 before any use, for a small expected number of pairs at effects of 10 to 40 points; see the page "Statistics".
 
+**Cells of one start.** The cells of a task in a block share their start, so their pairs are not independent evidence.
+Their mean difference is one bet with s anywhere in [-1, 1], for which all of the above holds (`mixed`).
+
 **Pairs without a common start.** Outcomes of two arms on different starts are put together by task and index in the
 block, which the plan fixes. They form pairs of correlation about 0, for which all of the above holds.
 
@@ -29,6 +32,7 @@ Sources: Ville, Etude critique de la notion de collectif (1939); Robbins, Annals
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -77,6 +81,7 @@ class DifferenceState:
         max_log_e: Its largest value so far, which the p-value is made of.
         low: Lower end of the confidence sequence: the largest so far.
         high: Upper end: the smallest so far.
+        mixed: Mean differences so far of starts that have several cells.
     """
 
     alpha: float = 0.05
@@ -88,19 +93,21 @@ class DifferenceState:
     max_log_e: float = 0.0
     low: float = -1.0
     high: float = 1.0
+    mixed: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         check_share("alpha", self.alpha)
+        object.__setattr__(self, "mixed", tuple(self.mixed))  # JSON gives a list
 
     @property
     def pairs(self) -> int:
-        """Pairs so far."""
-        return self.only_a + self.only_b + self.same
+        """Pairs so far; a start with several cells counts once."""
+        return self.only_a + self.only_b + self.same + len(self.mixed)
 
     @property
     def difference(self) -> float | None:
         """Observed rate of A minus that of B; None for no pair."""
-        return (self.only_a - self.only_b) / self.pairs if self.pairs else None
+        return (self.only_a - self.only_b + math.fsum(self.mixed)) / self.pairs if self.pairs else None
 
     @property
     def interval(self) -> Interval:
@@ -157,22 +164,30 @@ def block_of(a: ArrayLike, b: ArrayLike) -> Block:
     return Block(table.only_a, table.only_b, table.both + table.neither)
 
 
-def advance(state: DifferenceState, block: Block) -> DifferenceState:
+def advance(state: DifferenceState, block: Block, mixed: tuple[float, ...] = ()) -> DifferenceState:
     """Return the state after one more finished block; blocks come in their planned order, and each once.
+
+    Args:
+        state: What is known so far.
+        block: The block's pairs.
+        mixed: Mean difference, in [-1, 1], of each start of the block that has several cells; these are not in
+            ``block``.
 
     Raises:
         ValueError: a count is negative, or the block holds no pair.
     """
-    if min(block) < 0 or sum(block) == 0:
-        raise ValueError(f"a block needs pairs, and counts that are not negative; it is {block}")
+    if min(block) < 0 or sum(block) + len(mixed) == 0 or any(abs(mean) > 1 for mean in mixed):
+        raise ValueError(
+            f"a block needs pairs, counts that are not negative, and means in [-1, 1]; it is {block} with {mixed}"
+        )
     only_a, only_b = state.only_a + block.only_a, state.only_b + block.only_b
-    same = state.same + block.same
-    log_e = log_capital(only_a, only_b, same)
-    estimate = (only_a - only_b) / (only_a + only_b + same)
+    same, mixed = state.same + block.same, (*state.mixed, *mixed)
+    log_e = log_capital(only_a, only_b, same, mixed=mixed)
+    estimate = (only_a - only_b + math.fsum(mixed)) / (only_a + only_b + same + len(mixed))
     limit = -math.log(state.alpha)
 
     def rejected(difference: float) -> bool:
-        return log_capital(only_a, only_b, same, difference) >= limit
+        return log_capital(only_a, only_b, same, difference, mixed) >= limit
 
     low, high = _narrowed(state.interval, _edge(rejected, estimate, -1.0), _edge(rejected, estimate, 1.0))
     return replace(
@@ -185,6 +200,7 @@ def advance(state: DifferenceState, block: Block) -> DifferenceState:
         max_log_e=max(state.max_log_e, log_e),
         low=low,
         high=high,
+        mixed=mixed,
     )
 
 
@@ -219,7 +235,9 @@ def advance_rate(state: RateState, successes: int, failures: int) -> RateState:
     )
 
 
-def log_capital(only_a: int, only_b: int, same: int, difference: float = 0.0) -> float:
+def log_capital(
+    only_a: int, only_b: int, same: int, difference: float = 0.0, mixed: tuple[float, ...] = ()
+) -> float:
     """Return the logarithm of the capital won against "rate A minus rate B is ``difference``" (module docstring).
 
     Raises:
@@ -227,8 +245,8 @@ def log_capital(only_a: int, only_b: int, same: int, difference: float = 0.0) ->
     """
     if not -1 <= difference <= 1:
         raise ValueError(f"difference is {difference}; it must lie in [-1, 1]")
-    for_a = _log_products(only_a, only_b, same, difference)
-    for_b = _log_products(only_b, only_a, same, -difference)
+    for_a = _log_products(only_a, only_b, same, difference) + _log_mixed(mixed, difference)
+    for_b = _log_products(only_b, only_a, same, -difference) + _log_mixed(tuple(-mean for mean in mixed), -difference)
     logs = np.concatenate([for_a + _LOG_WEIGHTS, for_b + _LOG_WEIGHTS])
     top = float(logs.max())
     return top if math.isinf(top) else top + math.log(float(np.exp(logs - top).sum()))
@@ -240,6 +258,17 @@ def _log_products(won: int, lost: int, same: int, d: float) -> NDArray[np.float6
         return np.asarray(np.full(_NODES, math.inf if won or same else 0.0) + lost * np.log1p(-_SHARES))
     bets = _SHARES / (1 + d)
     return np.asarray(won * np.log1p(bets * (1 - d)) + lost * np.log1p(-_SHARES) + same * np.log1p(-bets * d))
+
+
+def _log_mixed(mixed: tuple[float, ...], d: float) -> NDArray[np.float64]:
+    """Return the logarithm of what each share made of starts with several cells."""
+    total = np.zeros(_NODES)
+    for mean, times in Counter(mixed).items():
+        if d == -1.0:
+            total += times * (np.log1p(-_SHARES) if mean == -1.0 else math.inf)
+        else:
+            total += times * np.log1p(_SHARES / (1 + d) * (mean - d))
+    return total
 
 
 def _narrowed(before: Interval, low: float, high: float) -> Interval:
