@@ -6,7 +6,6 @@ from vlassess.execution.coordinator import (
     Ending,
     GaveUpError,
     NoArtifacts,
-    PolicySide,
     RecordSink,
     Work,
 )
@@ -15,8 +14,16 @@ from vlassess.execution.handout import DurationModel, group_of
 from vlassess.execution.interpreters import Environment, prepare
 from vlassess.execution.launch import WorkerLaunch, in_environment, worker_launch
 from vlassess.execution.ledger import attempts_by_item
+from vlassess.execution.policies import PolicySide
 from vlassess.execution.probe import Probe, probe
-from vlassess.execution.servers import PolicyServers, ServerLaunch, ServerStartError, server_launch
+from vlassess.execution.servers import (
+    PolicyServers,
+    ServerLaunch,
+    ServerStartError,
+    replicated,
+    server_launch,
+    server_python,
+)
 from vlassess.execution.settings import FleetSettings, cores
 from vlassess.execution.stopping import StopSwitch, stop_on_signals
 
@@ -45,7 +52,9 @@ __all__ = [
     "in_environment",
     "prepare",
     "probe",
+    "replicated",
     "server_launch",
+    "server_python",
     "stop_on_signals",
     "worker_launch",
 ]

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, Protocol
 from vlassess.execution.fleet import Assignment, Fleet, Seat
 from vlassess.execution.handout import DurationModel, Group, HandOut
 from vlassess.execution.ledger import Ledger, Verdict
+from vlassess.execution.policies import PolicySide
 from vlassess.execution.process import Event, Gone
-from vlassess.execution.servers import PolicyServers
+from vlassess.execution.servers import label_of
 from vlassess.execution.settings import FleetSettings
 from vlassess.execution.stopping import StopSwitch
 from vlassess.schema.events import Listener
@@ -64,21 +65,6 @@ class NoArtifacts:
     def notes(self) -> list[str]:
         """Have nothing to tell."""
         return []
-
-
-@dataclass(frozen=True)
-class PolicySide:
-    """How the episodes of the run's policies are run.
-
-    Attributes:
-        sources: Label -> policy source of the worker's protocol, for policies that have no server of ours.
-        horizons: Label -> executed actions per chunk, where the config says.
-        servers: The policies that the run serves itself.
-    """
-
-    sources: Mapping[str, Mapping[str, Any]]
-    horizons: Mapping[str, int | None]
-    servers: PolicyServers
 
 
 @dataclass(frozen=True)
@@ -235,6 +221,7 @@ class Coordinator:
         if (job.item_id, job.attempt) != (record.item_id, record.attempt):  # a leaving worker's second word
             return None
         seat.assignment = None
+        self._policies.finished(assignment.item.policy, assignment.source, record.error)
         return Finished(assignment.item, dataclasses.replace(record, worker=f"worker-{seat.number}"))
 
     def _bury(self, seat: Seat, returncode: int) -> Finished | None:
@@ -242,6 +229,7 @@ class Coordinator:
         record = self._fleet.remove(seat.process, returncode)
         self._listener.note(f"worker {seat.number} ended ({returncode}) and is replaced; see {seat.process.log}")
         if record is not None and assignment is not None:
+            self._policies.finished(assignment.item.policy, assignment.source, record.error)
             return Finished(assignment.item, record)
         if seat.leaving:  # its episode has its record
             return None
@@ -261,8 +249,6 @@ class Coordinator:
         elif verdict is Verdict.AGAIN_ALONE:
             self._alone.append(item)
         kind = record.error.kind if record.error is not None else None
-        if kind == "InferenceTimeout" and item.policy in self._policies.servers.labels:
-            self._policies.servers.kill(item.policy)  # its one inference thread hangs: nobody else would be answered
         if kind == "PolicyUnavailable" and record.error is not None:
             self._count_fruitless(
                 f"unavailable {item.policy}",
@@ -270,7 +256,7 @@ class Coordinator:
             )
 
     def _assign(self) -> None:
-        ready = self._ready()
+        ready = self._policies.ready()
         for seat in self._fleet.seats:
             item = self._pick(ready) if seat.free else None
             if item is not None:
@@ -278,7 +264,7 @@ class Coordinator:
                 horizon = self._policies.horizons.get(item.policy)
                 artifacts = self._artifacts.request(item, attempt)
                 job = Job(item.item_id, attempt, item.policy, item.episode, horizon, artifacts)
-                self._fleet.assign(seat, Assignment(item, job), self._source(item.policy))
+                self._fleet.assign(seat, Assignment(item, job, self._policies.source_for(item.policy)))
 
     def _pick(self, ready: Collection[str]) -> WorkItem | None:
         if self._handout:
@@ -287,22 +273,14 @@ class Coordinator:
             return self._alone.popleft()
         return None
 
-    def _ready(self) -> set[str]:
-        served = {label for label in self._policies.servers.labels if self._policies.servers.url(label) is not None}
-        return served | set(self._policies.sources)
-
-    def _source(self, label: str) -> Mapping[str, Any]:
-        url = self._policies.servers.url(label) if label in self._policies.servers.labels else None
-        return {"url": url} if url is not None else self._policies.sources[label]
-
     def _tend_servers(self) -> None:
-        for label in self._policies.servers.poll():
-            self._listener.note(f"the server of policy {label!r} ended and is started again")
-            log = self._policies.servers.log(label)
+        for name in self._policies.poll():
+            label = label_of(name)
+            self._listener.note(f"the server of policy {name!r} ended and is started again")
+            log = self._policies.servers.log(name)
             self._count_fruitless(
-                f"server {label}", f"the server of policy {label!r} ended again and again; see {log} and resume"
+                f"server {label}", f"the server of policy {name!r} ended again and again; see {log} and resume"
             )
-            self._policies.servers.restart(label)
 
     def _count_fruitless(self, what: str, reason: str) -> None:
         """Give up when the same thing goes wrong too often without one finished episode in between."""

@@ -28,10 +28,11 @@ KILLED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT, EXIT
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a worker is busy with."""
+    """What a worker is busy with, and where its policy answers."""
 
     item: WorkItem
     job: Job
+    source: Mapping[str, Any]
 
 
 class Seat:
@@ -137,11 +138,11 @@ class Fleet:
                 phase_file=str(phase_file),
             )
 
-    def assign(self, seat: Seat, assignment: Assignment, source: Mapping[str, Any]) -> None:
+    def assign(self, seat: Seat, assignment: Assignment) -> None:
         """Hand an episode to a free worker."""
         job = assignment.job
         seat.assignment = assignment
-        seat.local = "local" in source
+        seat.local = "local" in assignment.source
         seat.heard = time.monotonic()
         seat.process.send(
             "run",
@@ -149,7 +150,7 @@ class Fleet:
             attempt=job.attempt,
             label=job.label,
             episode=to_json(job.episode),
-            policy=source,
+            policy=assignment.source,
             horizon=job.horizon,
             artifacts=to_json(job.artifacts),
         )

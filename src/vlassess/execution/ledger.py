@@ -3,7 +3,8 @@
 A policy's error is final at once. A benchmark or infrastructure error is tried again with the same seeds. An
 episode whose every attempt lost the connection (or, for a local policy, the worker) while its own predict was in
 flight is charged to the policy;
-so that no bystander is charged, the last attempt of such an episode runs alone.
+so that no bystander is charged, the last attempt of such an episode runs alone. One that waited for a call of the
+policy which did not end, its own or another's in the same batch, is treated likewise.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Ledger:
 
 
 def _lost_in_predict(error: ErrorInfo) -> bool:
-    return error.kind in ("ConnectionLost", "LocalPolicyDied") and error.phase == "inference"
+    return error.kind in ("ConnectionLost", "LocalPolicyDied", "PolicyHangs") and error.phase == "inference"
 
 
 def _charge_policy(record: EpisodeRecord, error: ErrorInfo, attempts: int) -> EpisodeRecord:

@@ -7,14 +7,19 @@ import os
 import queue
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from vlassess.execution.launch import OF_THIS_INTERPRETER
+from vlassess.execution.link_copy import link_folder
 from vlassess.execution.process import Event, Gone, LineProcess, Said
+from vlassess.execution.scripts import own_python
 from vlassess_link.errors import VlassessError
+
+SERVER = "vlassess_link.policies.server"
 
 
 class ServerStartError(VlassessError):
@@ -29,11 +34,65 @@ class ServerLaunch:
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
-def server_launch(target: str, params: Mapping[str, Any]) -> ServerLaunch:
-    """Return the launch of a policy server in this interpreter, on loopback."""
+def server_launch(
+    target: str,
+    params: Mapping[str, Any],
+    max_batch: int | None = None,
+    note: Callable[[str], None] = lambda text: None,
+) -> ServerLaunch:
+    """Return the launch of a policy server on loopback: in this interpreter, or in the one that its script asks for.
+
+    Args:
+        target: The policy.
+        params: Keyword arguments of its constructor.
+        max_batch: Most observations of one batch; None: as the policy says.
+        note: Told what goes on while a script's environment is built.
+
+    Raises:
+        PluginError: the script's environment cannot be built; says why.
+    """
     options = ["--host", "127.0.0.1", "--params-json", json.dumps(dict(params)), "--exit-with-parent"]
+    if max_batch is not None:
+        options += ["--max-batch", str(max_batch)]
+    python, env = server_python(target, note)
+    return ServerLaunch((python, "-m", SERVER, target, *options), env)
+
+
+def server_python(target: str, note: Callable[[str], None]) -> tuple[str, dict[str, str]]:
+    """Return the Python that serves a policy, and its whole environment.
+
+    Raises:
+        PluginError: the script's environment cannot be built; says why.
+    """
     env = {"PYTHONUNBUFFERED": "1", **os.environ}
-    return ServerLaunch((sys.executable, "-m", "vlassess_link.policies.server", target, *options), env)
+    own = own_python(target, note)
+    if own is None:
+        return sys.executable, env
+    env = {name: value for name, value in env.items() if name not in OF_THIS_INTERPRETER}
+    return str(own), {**env, "PYTHONPATH": str(link_folder())}
+
+
+def replicated(launch: ServerLaunch, label: str, replicas: int) -> dict[str, ServerLaunch]:
+    """Return the launches of a policy's replicas by name: its label alone for one, else ``label#1`` and so on.
+
+    Each is told its number, from 0, in ``VLASSESS_REPLICA``; where ``CUDA_VISIBLE_DEVICES`` names several devices,
+    each gets one of them in turn.
+    """
+    if replicas == 1:
+        return {label: launch}
+    devices = [device for device in launch.env.get("CUDA_VISIBLE_DEVICES", "").split(",") if device]
+    launches = {}
+    for number in range(replicas):
+        own = {"VLASSESS_REPLICA": str(number)}
+        if len(devices) > 1:
+            own["CUDA_VISIBLE_DEVICES"] = devices[number % len(devices)]
+        launches[f"{label}#{number + 1}"] = replace(launch, env={**launch.env, **own})
+    return launches
+
+
+def label_of(name: str) -> str:
+    """Return the label of the policy that a replica belongs to; no label holds the sign that numbers them."""
+    return name.partition("#")[0]
 
 
 @dataclass
@@ -41,12 +100,13 @@ class _Server:
     launch: ServerLaunch
     process: LineProcess | None = None
     url: str | None = None
+    last_url: str | None = None
     port: int = 0
     deadline: float = 0.0
 
 
 class PolicyServers:
-    """One server per policy label, each on a free port that it keeps when it is started again.
+    """One server per policy label or replica, each on a free port that it keeps when it is started again.
 
     So a worker that is told of a server which has just died finds its successor at the same address.
 
@@ -89,7 +149,7 @@ class PolicyServers:
                 continue
             server = self._servers[label]
             if isinstance(event, Said) and event.message.get("ready"):
-                server.url = str(event.message["url"])
+                server.url = server.last_url = str(event.message["url"])
                 server.port = urlsplit(server.url).port or 0
             elif isinstance(event, Gone):
                 server.port = server.port if server.url is not None else 0
@@ -105,9 +165,13 @@ class PolicyServers:
         """Return where the policy answers, None while it is not ready."""
         return self._servers[label].url
 
+    def last_url(self, label: str) -> str | None:
+        """Return where the policy answers, or did before it ended."""
+        return self._servers[label].last_url
+
     @property
     def labels(self) -> tuple[str, ...]:
-        """The policies that have a server here."""
+        """The servers here: a policy's label, or the names of its replicas."""
         return tuple(self._servers)
 
     def restart(self, label: str) -> None:
@@ -159,4 +223,4 @@ class PolicyServers:
 
 def safe_name(label: str) -> str:
     """Return ``label`` as a file name."""
-    return "".join(char if char.isalnum() or char in "-_." else "_" for char in label)
+    return "".join(char if char.isalnum() or char in "-_.#" else "_" for char in label)
