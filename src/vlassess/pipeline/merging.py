@@ -19,7 +19,7 @@ from vlassess.pipeline.runs import RunResult, conclude
 from vlassess.plan import make_plan, plan_hash
 from vlassess.records import Joined, RunDirectory, RunDirectoryError, join_records
 from vlassess.schema.items import WorkItem
-from vlassess.schema.manifest import PlanPart, RunManifest, RunSource
+from vlassess.schema.manifest import PlanPart, RunManifest, RunSource, WorkerInterpreter
 from vlassess.sharding import Shard, partition
 from vlassess_link.data import EpisodeRecord
 from vlassess_link.errors import VlassessError
@@ -107,6 +107,7 @@ def _refuse_different(one: RunDirectory, other: RunDirectory) -> None:
     found = {
         "the benchmark is not the same": _differences(_spec_of(a), _spec_of(b)),
         "the plan is not the same": (plans or ["it was planned otherwise"]) * (whole_hash(a) != whole_hash(b)),
+        "the benchmark's interpreter is not the same": _interpreter(a.worker, b.worker),
         "episodes were not run alike": _differences(conduct(a.config), conduct(b.config)),
         **{f"policy {label!r} is not the same": _identity(a, b, label) for label in a.policy_identities},
     }
@@ -116,6 +117,17 @@ def _refuse_different(one: RunDirectory, other: RunDirectory) -> None:
                 f"{one.path} and {other.path} cannot be merged: {what} ({'; '.join(differences)}). "
                 "Merge only runs of one config, benchmark and policy"
             )
+
+
+def _interpreter(a: WorkerInterpreter | None, b: WorkerInterpreter | None) -> list[str]:
+    """Return in what the interpreters of the workers differ; another path to the same is no difference."""
+    if (a and a.digest) == (b and b.digest):
+        return []
+    one, other = (
+        {"packages": "the harness's own"} if each is None else {"python": each.python, **each.packages}
+        for each in (a, b)
+    )
+    return _differences(one, other)[:10]
 
 
 def _identity(a: RunManifest, b: RunManifest, label: str) -> list[str]:

@@ -16,7 +16,7 @@ from vlassess.plan import plan_hash
 from vlassess.records import ConflictError, RunDirectory, RunDirectoryError
 from vlassess.schema.config import RunConfig
 from vlassess.schema.items import WorkItem
-from vlassess.schema.manifest import RunManifest
+from vlassess.schema.manifest import RunManifest, WorkerInterpreter
 from vlassess.sharding import Shard
 from vlassess_link.data import EpisodeRecord
 
@@ -120,6 +120,10 @@ def spec_with(**changes: Any) -> dict[str, Any]:
     return {**manifest_of().benchmark_spec, **changes}
 
 
+def interpreter(**packages: str) -> WorkerInterpreter:
+    return WorkerInterpreter(path="/a/python", python="3.8.18", packages=packages, digest=str(packages))
+
+
 def policies_with(revision: str) -> dict[str, Any]:
     spec = {"identity": {"name": "p", "revision": revision}}
     return {"policy_specs": {"main": spec}, "policy_identities": {"main": f"digest-{revision}"}}
@@ -132,6 +136,12 @@ def policies_with(revision: str) -> dict[str, Any]:
         ({}, {"config": config_of(episodes=4)}, ["episodes: 3 and 4"]),
         ({}, {"benchmark_spec": spec_with(version="2")}, ["the benchmark is not the same", "version: '1' and '2'"]),
         (policies_with("1"), policies_with("2"), ["policy 'main' is not the same", "revision: '1' and '2'"]),
+        (
+            {"worker": interpreter(numpy="1.26")},
+            {"worker": interpreter(numpy="2.0")},
+            ["the benchmark's interpreter is not the same", "numpy: '1.26' and '2.0'"],
+        ),
+        ({}, {"worker": interpreter()}, ["the harness's own"]),
         (
             {},
             {"config": config_of(benchmark_params={"step_seconds": 0.5})},
