@@ -8,20 +8,24 @@ from vlassess.schema.summary import Summary
 COMPLETE, INCOMPLETE, GATE_FAILED, INTERRUPTED = 0, 3, 4, 130
 
 
-def exit_code(summary: Summary, gates: Gates, interrupted: bool, gave_up: str | None) -> tuple[int, tuple[str, ...]]:
+def exit_code(
+    summary: Summary, gates: Gates, interrupted: bool, gave_up: str | None, decided: bool = False
+) -> tuple[int, tuple[str, ...]]:
     """Return the exit code and the sentences that explain it.
+
+    A run that its stopping rule has ended is as it should be: what it did not run is no reason.
 
     130 interrupted; 3 incomplete, errors left that are not the policy's, or every episode of a policy a policy
     error; 4 a gate failed; 0 otherwise.
     """
     counts = summary.counts
     reasons = [gave_up] if gave_up is not None else []
-    if counts.error:
+    if counts.error and not decided:
         reasons.append(
             f"{counts.benchmark_error} benchmark and {counts.infrastructure_error} infrastructure errors are left "
             f"after all attempts; resume to try them again"
         )
-    if counts.missing:
+    if counts.missing and not decided:
         reasons.append(f"{counts.missing} of {counts.planned} episodes are missing; resume to run them")
     reasons += [
         f"every episode of policy {policy.label!r} ended in the policy's own error"

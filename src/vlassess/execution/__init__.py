@@ -10,7 +10,7 @@ from vlassess.execution.coordinator import (
     Work,
 )
 from vlassess.execution.fleet import Fleet
-from vlassess.execution.handout import DurationModel, group_of
+from vlassess.execution.handout import BlockedHandOut, DurationModel, Queue, group_of
 from vlassess.execution.interpreters import Environment, prepare
 from vlassess.execution.launch import WorkerLaunch, in_environment, worker_launch
 from vlassess.execution.ledger import attempts_by_item
@@ -20,15 +20,17 @@ from vlassess.execution.servers import (
     PolicyServers,
     ServerLaunch,
     ServerStartError,
+    label_of,
     replicated,
     server_launch,
     server_python,
 )
 from vlassess.execution.settings import FleetSettings, cores
-from vlassess.execution.stopping import StopSwitch, stop_on_signals
+from vlassess.execution.stopping import NeverEnough, StoppingRule, StopSwitch, stop_on_signals
 
 __all__ = [
     "ArtifactSink",
+    "BlockedHandOut",
     "Coordinator",
     "DurationModel",
     "Ending",
@@ -36,20 +38,24 @@ __all__ = [
     "Fleet",
     "FleetSettings",
     "GaveUpError",
+    "NeverEnough",
     "NoArtifacts",
     "PolicyServers",
     "PolicySide",
     "Probe",
+    "Queue",
     "RecordSink",
     "ServerLaunch",
     "ServerStartError",
     "StopSwitch",
+    "StoppingRule",
     "Work",
     "WorkerLaunch",
     "attempts_by_item",
     "cores",
     "group_of",
     "in_environment",
+    "label_of",
     "prepare",
     "probe",
     "replicated",

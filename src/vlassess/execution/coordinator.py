@@ -9,18 +9,18 @@ from __future__ import annotations
 import dataclasses
 import queue
 from collections import Counter, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from vlassess.execution.fleet import Assignment, Fleet, Seat
-from vlassess.execution.handout import DurationModel, Group, HandOut
+from vlassess.execution.handout import DurationModel, Group, HandOut, Queue
 from vlassess.execution.ledger import Ledger, Verdict
 from vlassess.execution.policies import PolicySide
 from vlassess.execution.process import Event, Gone
 from vlassess.execution.servers import label_of
 from vlassess.execution.settings import FleetSettings
-from vlassess.execution.stopping import StopSwitch
+from vlassess.execution.stopping import NeverEnough, StoppingRule, StopSwitch
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
 from vlassess_link.benchmarks.attempt import Job
@@ -77,6 +77,8 @@ class Work:
         before: Item -> attempts of earlier coordinators.
         expected_steps: Expected control steps per episode, by policy and task.
         artifacts: Where what is recorded beside the episodes goes.
+        queue: Makes the queue of items, from these and what their groups are expected to take.
+        rule: Says when enough is known: then nothing more is handed out, and what runs is finished.
     """
 
     items: Sequence[WorkItem]
@@ -84,6 +86,8 @@ class Work:
     before: Mapping[str, int] = field(default_factory=dict)
     expected_steps: Mapping[Group, float] = field(default_factory=dict)
     artifacts: ArtifactSink = field(default_factory=NoArtifacts)
+    queue: Callable[[Iterable[WorkItem], Callable[[Group], float]], Queue] = HandOut
+    rule: StoppingRule = field(default_factory=NeverEnough)
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,12 @@ class Ending:
     Attributes:
         interrupted: It was asked to stop.
         reason: Why it gave up, None where it did not.
+        decided: What its stopping rule decided, None where it did not.
     """
 
     interrupted: bool
     reason: str | None = None
+    decided: str | None = None
 
 
 class GaveUpError(VlassessError):
@@ -134,12 +140,13 @@ class Coordinator:
         self._stop = stop
         self._ledger = Ledger(work.settings.attempts, work.before)
         self._durations = DurationModel(work.expected_steps)
-        self._handout = HandOut(work.items, self._durations.expected)
+        self._handout = work.queue(work.items, self._durations.expected)
+        self._rule = work.rule
         self._alone: deque[WorkItem] = deque()
         self._fruitless: Counter[str] = Counter()
 
     def run(self) -> Ending:
-        """Return when every item is final or given up, or when asked to stop or forced to give up."""
+        """Return when every item is final or given up, enough is known, or it is asked to stop or has to give up."""
         reason = None
         try:
             while self._turn():
@@ -148,17 +155,19 @@ class Coordinator:
             reason = str(error)
         finally:
             self._fleet.disband(patience=0.0 if reason is not None or self._stop.requests > 1 else 5.0)
-        return Ending(self._stop.requests > 0, reason)
+        decided = self._rule.decision if reason is None else None
+        return Ending(self._stop.requests > 0 and decided is None, reason, decided)
 
     def _turn(self) -> bool:
         """Do one round; returns whether another is needed."""
         if self._stop.requests > 1:
             return False
         self._tend_servers()
-        if self._stop.requests == 0:
+        going_on = self._stop.requests == 0 and self._rule.decision is None
+        if going_on:
             self._fleet.grow_to(len(self._handout) + len(self._alone) + len(self._fleet.busy))
             self._assign()
-        unfinished = self._stop.requests == 0 and (self._handout or self._alone)
+        unfinished = going_on and (self._handout or self._alone)
         if not self._fleet.busy and not unfinished:
             return False
         self._take_in(self._next_events())
@@ -184,6 +193,7 @@ class Coordinator:
         self._sink.append([record for record, _ in judged])
         for done, (record, verdict) in zip(finished, judged, strict=True):
             self._listener.record(record)
+            self._rule.learn(record)
             self._artifacts.finished(done.item, record)
             self._settle(done.item, record, verdict)
 

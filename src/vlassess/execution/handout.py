@@ -1,4 +1,4 @@
-"""Which episode a free worker gets next: the longest expected first.
+"""Which episode a free worker gets next: the longest expected first, or the first block's first.
 
 Dynamic hand-out in longest-first order keeps the end of a run short: the last episodes to start are the
 shortest (Graham's LPT rule). What is expected is a task's step limit (or what its benchmark declares) at first,
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from vlassess.schema.items import WorkItem
 from vlassess_link.data import EpisodeRecord
@@ -55,8 +56,24 @@ class DurationModel:
         return self._expected_steps.get(group, 0.0) * per_step
 
 
+class Queue(Protocol):
+    """The items that no worker has yet, and which of them comes next."""
+
+    def __len__(self) -> int:
+        """Return how many items are left."""
+
+    def __bool__(self) -> bool:
+        """Return whether any item is left."""
+
+    def put_back(self, item: WorkItem) -> None:
+        """Add an item."""
+
+    def next(self, ready: Collection[str]) -> WorkItem | None:
+        """Take the next item of a policy in ``ready``; None where there is none."""
+
+
 class HandOut:
-    """The items that no worker has yet."""
+    """A `Queue` whose longest expected item comes first."""
 
     def __init__(self, items: Iterable[WorkItem], expected: Callable[[Group], float]) -> None:
         self._expected = expected
@@ -91,3 +108,48 @@ class HandOut:
         if not self._queues[group]:
             del self._queues[group]
         return item
+
+
+class BlockedHandOut:
+    """A `Queue` that follows blocks: the first block's items first, the longest expected of them before the others.
+
+    Args:
+        items: What is to be handed out.
+        expected: Expected seconds of a group.
+        blocks: Item id -> its block; blocks are taken in ascending order.
+    """
+
+    def __init__(
+        self, items: Iterable[WorkItem], expected: Callable[[Group], float], blocks: Mapping[str, int]
+    ) -> None:
+        self._expected = expected
+        self._numbers = blocks
+        self._blocks: dict[int, HandOut] = {}
+        for item in items:
+            self.put_back(item)
+
+    def __len__(self) -> int:
+        """Return how many items are left."""
+        return sum(len(block) for block in self._blocks.values())
+
+    def __bool__(self) -> bool:
+        """Return whether any item is left."""
+        return bool(self._blocks)
+
+    def put_back(self, item: WorkItem) -> None:
+        """Add an item to its block."""
+        number = self._numbers[item.item_id]
+        if number not in self._blocks:
+            self._blocks[number] = HandOut((), self._expected)
+            self._blocks = dict(sorted(self._blocks.items()))
+        self._blocks[number].put_back(item)
+
+    def next(self, ready: Collection[str]) -> WorkItem | None:
+        """Take the longest expected ready item of the first block that has one."""
+        for number, block in self._blocks.items():
+            item = block.next(ready)
+            if item is not None:
+                if not block:
+                    del self._blocks[number]
+                return item
+        return None

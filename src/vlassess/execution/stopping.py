@@ -1,4 +1,4 @@
-"""How a run is asked to stop: once for "finish what runs", twice for "now"."""
+"""How a run ends early: it is asked to (once for "finish what runs", twice for "now"), or enough is known."""
 
 from __future__ import annotations
 
@@ -7,6 +7,32 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
+
+from vlassess_link.data import EpisodeRecord
+
+
+class StoppingRule(Protocol):
+    """Decides from results whether enough is known."""
+
+    def learn(self, record: EpisodeRecord) -> None:
+        """Take in an attempt that is on disk, final or not."""
+
+    @property
+    def decision(self) -> str | None:
+        """What was decided, in one sentence; None while the run has to go on."""
+
+
+class NeverEnough:
+    """The rule of a run that runs its whole plan."""
+
+    @property
+    def decision(self) -> str | None:
+        """Decide nothing."""
+        return None
+
+    def learn(self, record: EpisodeRecord) -> None:
+        """Ignore it."""
 
 
 class StopSwitch:
