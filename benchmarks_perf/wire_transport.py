@@ -1,0 +1,113 @@
+"""One observation there and one action back, process to process: two 256x256 RGB images, 8 floats, a trivial predict.
+
+Every contender is a server process and a client process, which measures on request; they take turns, so that
+what else the machine does falls on all of them.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from reporting import at_least, at_most, bench
+
+ROOT = Path(__file__).resolve().parents[1]
+SIDES = Path(__file__).resolve().parent / "wire_sides"
+ROUNDS = 5
+SECONDS = 0.6
+"""Of one measurement; the number of round trips follows from the first."""
+
+OURS = sys.executable
+
+
+class Contender:
+    """One way to carry observations: its two processes."""
+
+    def __init__(self, name: str, python: str, side: str, *options: str) -> None:
+        self.name = name
+        self._command = [python, str(SIDES / f"{side}.py")]
+        self._options = options
+        self._calls = 3
+        self.seconds: list[float] = []
+
+    def open(self, stack: ExitStack) -> None:
+        """Start both processes and warm up."""
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        server = stack.enter_context(subprocess.Popen([*self._command, "server", *self._options], **pipes))
+        stack.callback(server.kill)
+        address = server.stdout.readline().strip()
+        client = [*self._command, "client", address, *self._options]
+        self._client = stack.enter_context(subprocess.Popen(client, **pipes))
+        stack.callback(self._client.kill)
+        self.version = self._client.stdout.readline().strip()
+        self._calls = max(3, int(SECONDS / self._measure(self._calls)))
+
+    def measure(self) -> None:
+        """Keep the seconds of one round trip."""
+        self.seconds.append(self._measure(self._calls))
+
+    def _measure(self, calls: int) -> float:
+        self._client.stdin.write(f"{calls}\n")
+        self._client.stdin.flush()
+        return float(self._client.stdout.readline()) / calls
+
+    @property
+    def median(self) -> float:
+        """Seconds of a round trip."""
+        return statistics.median(self.seconds)
+
+
+def contenders() -> dict[str, Contender]:
+    """Return all, those of peers only where these can be had."""
+    sys.path.insert(0, str(ROOT))
+    from tools import peers
+
+    found = [
+        Contender("bare socket", OURS, "bare"),
+        Contender("ours, TCP", OURS, "ours", "tcp"),
+        Contender("ours, shared memory", OURS, "ours", "shared"),
+    ]
+    for name, sides in (("vla-eval", ("png", "raw")), ("openpi", ("-",))):
+        try:
+            python = peers.built(name)
+        except RuntimeError as error:
+            print(f"NOT MEASURED AGAINST {name.upper()}: {error}")
+            continue
+        found += [Contender(f"{name} {side}".rstrip(" -"), python, name.replace("-", ""), side) for side in sides]
+    return {contender.name: contender for contender in found}
+
+
+def main() -> None:
+    """Measure and print."""
+    with ExitStack() as stack:
+        by_name = contenders()
+        for contender in by_name.values():
+            contender.open(stack)
+            print(f"{contender.name}: {contender.version}")
+        order = list(by_name.values())
+        for number in range(ROUNDS):
+            for contender in order[number % len(order) :] + order[: number % len(order)]:
+                contender.measure()
+    for contender in order:
+        spread = ", ".join(f"{1 / value:.0f}" for value in sorted(contender.seconds, reverse=True))
+        print(f"{contender.name}: {1 / contender.median:.0f} round trips/s (median of {spread})")
+    _judge({name: contender.median for name, contender in by_name.items()})
+
+
+def _judge(median: dict[str, float]) -> None:
+    bare, tcp, shared = (median[name] for name in ("bare socket", "ours, TCP", "ours, shared memory"))
+    best = min(tcp, shared)
+    at_most("wire_tcp_over_bare_socket", tcp / bare, 10)
+    at_most("wire_shared_memory_over_bare_socket", shared / bare, 3.5)
+    for peer, least in (("vla-eval png", 20.0), ("vla-eval raw", 1.5), ("openpi", 1.2)):
+        if peer in median:
+            label = peer.replace(" ", "_").replace("-", "_")
+            at_least(f"wire_over_{label}", median[peer] / tcp, least)
+            bench(f"wire_shared_memory_over_{label}", median[peer] / best)
+
+
+if __name__ == "__main__":
+    main()
