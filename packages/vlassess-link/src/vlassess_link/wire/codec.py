@@ -16,8 +16,10 @@ being a scalar survive between two ends of ours, and a peer that does not know t
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import Any, Dict, List, Mapping, Optional, Union
+from collections.abc import Mapping as AnyMapping
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import msgpack
 import numpy as np
@@ -48,7 +50,11 @@ RESERVED_KEYS = (_ARRAY, _IMAGE)
 """Keys that mark encoded arrays; a message of ours may not use them."""
 
 _DTYPE = re.compile(r"[<>|=]?[biuf][1248]")
-_PLAIN = (bool, float, str, bytes)
+_PLAIN = (bool, float, bytes)
+_CARRIED = (str, int, *_PLAIN)
+
+Path = Union[str, Tuple["Path", Union[str, int]]]
+"""Where a value is: a name, or (path of what holds it, key or index); put into words only for an error."""
 
 
 def pack(message: Mapping[str, Any], form: str = "raw") -> bytes:
@@ -165,34 +171,37 @@ class _Encoder:
         self._form = form
         self._bodies = bodies
 
-    def encode(self, value: Any, path: str, depth: int) -> Any:
+    def encode(self, value: Any, path: Path, depth: int) -> Any:
         if isinstance(value, (np.ndarray, np.generic)):
             return self._array(value, path)
+        if isinstance(value, str):
+            return _checked_text(value, path)
         if value is None or isinstance(value, _PLAIN):
-            return _checked_text(value, path) if isinstance(value, str) else value
+            return value
         if isinstance(value, int):
             if not -(2**63) <= value < 2**64:
-                raise EncodeError(f"{path} is {value}; an integer must fit into 64 bits")
+                raise EncodeError(f"{named(path)} is {value}; an integer must fit into 64 bits")
             return value
-        if not isinstance(value, (Mapping, list, tuple)):
+        if not isinstance(value, (dict, list, tuple, AnyMapping)):
             name = type(value).__name__
-            raise EncodeError(f"{path} is of type {name}; send a number, text, array, list or map instead")
+            raise EncodeError(f"{named(path)} is of type {name}; send a number, text, array, list or map instead")
         if depth >= MAX_DEPTH:
-            raise EncodeError(f"{path} is nested deeper than {MAX_DEPTH} levels (or contains itself)")
+            raise EncodeError(f"{named(path)} is nested deeper than {MAX_DEPTH} levels (or contains itself)")
         if len(value) > MAX_MEMBERS:
-            raise EncodeError(f"{path} has {len(value)} members; at most {MAX_MEMBERS} are sent: make it an array")
-        if isinstance(value, Mapping):
-            return {_key(key, path): self.encode(item, f"{path}.{key}", depth + 1) for key, item in value.items()}
-        return [self.encode(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
+            problem = f"has {len(value)} members; at most {MAX_MEMBERS} are sent: make it an array"
+            raise EncodeError(f"{named(path)} {problem}")
+        if isinstance(value, (dict, AnyMapping)):
+            return {_key(key, path): self.encode(item, (path, key), depth + 1) for key, item in value.items()}
+        return [self.encode(item, (path, i), depth + 1) for i, item in enumerate(value)]
 
-    def _array(self, value: Any, path: str) -> Dict[str, Any]:
+    def _array(self, value: Any, path: Path) -> Dict[str, Any]:
         check_array(value, path)
         if self._form != "raw" and images.is_image(value):
-            data = images.encode(value, self._form, path)
+            data = images.encode(value, self._form, named(path))
             return {_IMAGE: True, "format": self._form, "data": data, "shape": list(value.shape)}
         whole = np.ascontiguousarray(value)
         body: Any = whole.reshape(-1).view(np.uint8).data if whole.size else b""
-        encoded: Dict[str, Any] = {_ARRAY: True, "dtype": value.dtype.str, "shape": list(value.shape)}
+        encoded: Dict[str, Any] = {_ARRAY: True, "dtype": value.dtype.str, "shape": value.shape}
         if self._bodies is not None and whole.nbytes >= envelope.LEAST_BODY:
             encoded[_AT] = self._bodies.add(body)
         else:
@@ -202,31 +211,43 @@ class _Encoder:
         return encoded
 
 
-def check_array(value: Any, path: str) -> None:
+def check_array(value: Any, path: Path) -> None:
     """Raise `EncodeError` where an array or numpy scalar is none that the wire carries."""
     if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
-        raise EncodeError(
-            f"{path} is an array of dtype {value.dtype}; only bool, int, uint and float of at most 8 bytes are sent"
-        )
+        problem = f"is an array of dtype {value.dtype}; only bool, int, uint and float of at most 8 bytes are sent"
+        raise EncodeError(f"{named(path)} {problem}")
     if isinstance(value, np.ma.MaskedArray):
-        raise EncodeError(f"{path} is a masked array; the mask would be lost: send filled() and the mask apart")
+        problem = "is a masked array; the mask would be lost: send filled() and the mask apart"
+        raise EncodeError(f"{named(path)} {problem}")
     if value.ndim > MAX_DIMENSIONS:
-        raise EncodeError(f"{path} has {value.ndim} dimensions; at most {MAX_DIMENSIONS} are sent")
+        raise EncodeError(f"{named(path)} has {value.ndim} dimensions; at most {MAX_DIMENSIONS} are sent")
 
 
-def _key(key: Any, path: str) -> str:
+def named(path: Path) -> str:
+    """Return a path as errors say it: ``message.images.front``."""
+    steps: List[str] = []
+    while isinstance(path, tuple):
+        path, step = path
+        steps.append(f"[{step}]" if isinstance(step, int) else f".{step}")
+    return (path + "".join(reversed(steps)))[:200]
+
+
+def _key(key: Any, path: Path) -> str:
     if not isinstance(key, str):
-        raise EncodeError(f"{path} has the key {key!r} ({type(key).__name__}); keys must be str")
+        raise EncodeError(f"{named(path)} has the key {key!r} ({type(key).__name__}); keys must be str")
     if key in RESERVED_KEYS:
-        raise EncodeError(f"{path} has the reserved key {key!r}, which marks encoded arrays: give it another name")
+        problem = f"has the reserved key {key!r}, which marks encoded arrays: give it another name"
+        raise EncodeError(f"{named(path)} {problem}")
     return _checked_text(key, path)
 
 
-def _checked_text(text: str, path: str) -> str:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise EncodeError(f"{path} is no valid Unicode text: {error.reason} at position {error.start}") from None
+def _checked_text(text: str, path: Path) -> str:
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            problem = f"is no valid Unicode text: {error.reason} at position {error.start}"
+            raise EncodeError(f"{named(path)} {problem}") from None
     return str(text)
 
 
@@ -237,49 +258,52 @@ class _Decoder:
         self._body = body
         self._pixel_bytes = 0
 
-    def decode(self, value: Any, path: str, depth: int) -> Any:
-        if isinstance(value, (dict, list)) and depth > MAX_DEPTH:
-            raise DecodeError(f"{path[:200]} is nested deeper than {MAX_DEPTH} levels")
+    def decode(self, value: Any, path: Path, depth: int) -> Any:
         if isinstance(value, dict):
+            if depth > MAX_DEPTH:
+                raise DecodeError(f"{named(path)} is nested deeper than {MAX_DEPTH} levels")
             if _ARRAY in value:
                 return self._array(value, path)
             if _IMAGE in value:
                 return self._image(value, path)
-            _require(all(isinstance(key, str) for key in value), path, "has a key that is no text")
-            return {key: self.decode(item, f"{path}.{key}", depth + 1) for key, item in value.items()}
+            for key in value:
+                if not isinstance(key, str):
+                    raise DecodeError(f"{named(path)} has a key that is no text")
+            return {key: self.decode(item, (path, key), depth + 1) for key, item in value.items()}
         if isinstance(value, list):
-            return [self.decode(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
-        _require(value is None or isinstance(value, (*_PLAIN, int)), path, f"is of type {type(value).__name__}")
-        return value
+            if depth > MAX_DEPTH:
+                raise DecodeError(f"{named(path)} is nested deeper than {MAX_DEPTH} levels")
+            return [self.decode(item, (path, i), depth + 1) for i, item in enumerate(value)]
+        if value is None or isinstance(value, _CARRIED):
+            return value
+        raise DecodeError(f"{named(path)} is of type {type(value).__name__}")
 
-    def _image(self, value: Mapping[str, Any], path: str) -> Any:
+    def _image(self, value: Mapping[str, Any], path: Path) -> Any:
         form, data = value.get("format"), value.get("data")
         if form == "raw":
             return decode_array(data, value.get("dtype", "|u1"), value.get("shape"), path)
-        _require(form in images.FORMATS, path, f"is an image of the unknown format {str(form)[:40]!r}")
+        if form not in images.FORMATS:
+            raise DecodeError(f"{named(path)} is an image of the unknown format {str(form)[:40]!r}")
         if not isinstance(data, bytes):
-            raise DecodeError(f"{path[:200]} is an image whose data are not bytes")
+            raise DecodeError(f"{named(path)} is an image whose data are not bytes")
         shape = _shape(value.get("shape"), path)
-        self._pixel_bytes += int(np.prod(shape, dtype=object))
-        _require(
-            self._pixel_bytes <= MAX_FRAME_BYTES,
-            path,
-            f"is one image too much: a frame decodes to {MAX_FRAME_BYTES} bytes",
-        )
-        return images.decode(data, str(form), shape, path[:200])
+        self._pixel_bytes += _product(shape)
+        if self._pixel_bytes > MAX_FRAME_BYTES:
+            raise DecodeError(f"{named(path)} is one image too much: a frame decodes to {MAX_FRAME_BYTES} bytes")
+        return images.decode(data, str(form), list(shape), named(path))
 
-    def _array(self, value: Mapping[str, Any], path: str) -> Any:
+    def _array(self, value: Mapping[str, Any], path: Path) -> Any:
         data = value.get("data")
-        if _AT in value:
-            at = value[_AT]
+        at = value.get(_AT)
+        if at is not None:
             if self._body is None or type(at) is not int or not 0 <= at <= len(self._body):
-                raise DecodeError(f"{path[:200]} is an array at {str(at)[:40]} of a body that does not reach so far")
+                raise DecodeError(f"{named(path)} is an array at {str(at)[:40]} of a body that does not reach so far")
             data = self._body[at:]
-        array = decode_array(data, value.get("dtype"), value.get("shape"), path, whole=_AT not in value)
-        return array[()] if value.get(_SCALAR) is True and array.ndim == 0 else array
+        array = decode_array(data, value.get("dtype"), value.get("shape"), path, whole=at is None)
+        return array[()] if array.ndim == 0 and value.get(_SCALAR) is True else array
 
 
-def decode_array(data: Any, name: Any, shape: Any, path: str, whole: bool = True) -> np.ndarray:
+def decode_array(data: Any, name: Any, shape: Any, path: Path, whole: bool = True) -> np.ndarray:
     """Return the array of received bytes: a read-only view of them.
 
     Args:
@@ -292,37 +316,47 @@ def decode_array(data: Any, name: Any, shape: Any, path: str, whole: bool = True
     Raises:
         DecodeError: they are no array that the wire carries.
     """
-    _require(isinstance(data, (bytes, memoryview)), path, "is an array whose data are not bytes")
-    if not isinstance(name, str) or not _DTYPE.fullmatch(name):
-        raise DecodeError(
-            f"{path[:200]} is an array of dtype {str(name)[:40]!r}; only bool, int, uint and float are read"
-        )
-    try:
-        dtype = np.dtype(name)
-    except TypeError:
-        raise DecodeError(f"{path[:200]} is an array of the unknown dtype {name!r}") from None
+    if not isinstance(data, (bytes, memoryview)):
+        raise DecodeError(f"{named(path)} is an array whose data are not bytes")
+    dtype = _dtype(name) if isinstance(name, str) else None
+    if dtype is None:
+        problem = f"is an array of dtype {str(name)[:40]!r}; only bool, int, uint and float are read"
+        raise DecodeError(f"{named(path)} {problem}")
     sizes = _shape(shape, path)
-    needed = dtype.itemsize
-    for size in sizes:
-        needed *= size
+    needed = dtype.itemsize * _product(sizes)
     if needed > len(data) or (whole and needed < len(data)):
-        raise DecodeError(f"{path[:200]} has {len(data)} bytes; shape {sizes} of {name} needs {needed}")
+        raise DecodeError(f"{named(path)} has {len(data)} bytes; shape {list(sizes)} of {name} needs {needed}")
     try:
-        array = np.frombuffer(data[:needed] or bytes(dtype.itemsize), dtype=dtype)
-        array = (array if needed else array[:0]).reshape(sizes)
+        # A view of nothing has no address, so an empty array borrows that of one element.
+        array = np.ndarray(sizes, dtype, data) if needed else np.frombuffer(bytes(8), dtype)[:0].reshape(sizes)
     except ValueError as error:
-        raise DecodeError(f"{path[:200]} is no array: {error}") from None
+        raise DecodeError(f"{named(path)} is no array: {error}") from None
     if dtype.kind == "b" and array.size and int(array.view(np.uint8).max()) > 1:
-        raise DecodeError(f"{path[:200]} is an array of bool with a byte that is neither 0 nor 1")
+        raise DecodeError(f"{named(path)} is an array of bool with a byte that is neither 0 nor 1")
     return array
 
 
-def _shape(shape: Any, path: str) -> List[int]:
-    valid = isinstance(shape, (list, tuple)) and all(type(size) is int and 0 <= size < 2**63 for size in shape)
-    _require(valid and len(shape) <= MAX_DIMENSIONS, path, f"is an array of the impossible shape {str(shape)[:80]}")
-    return list(shape)
+@functools.lru_cache(maxsize=256)
+def _dtype(name: str) -> Optional[np.dtype[Any]]:
+    if not _DTYPE.fullmatch(name):
+        return None
+    try:
+        return np.dtype(name)
+    except TypeError:
+        return None
 
 
-def _require(holds: bool, path: str, problem: str) -> None:
-    if not holds:
-        raise DecodeError(f"{path[:200]} {problem}")
+def _shape(shape: Any, path: Path) -> Tuple[int, ...]:
+    valid = isinstance(shape, (list, tuple)) and len(shape) <= MAX_DIMENSIONS
+    for size in shape if valid else ():
+        valid = valid and type(size) is int and 0 <= size < 2**63
+    if not valid:
+        raise DecodeError(f"{named(path)} is an array of the impossible shape {str(shape)[:80]}")
+    return tuple(shape)
+
+
+def _product(sizes: Tuple[int, ...]) -> int:
+    count = 1
+    for size in sizes:
+        count *= size
+    return count
