@@ -95,7 +95,9 @@ class Catalog:
             raise PluginError(
                 f"no policy is called {source.name!r} with {benchmark.name}; {nearest(source.name, known)}"
             )
-        return PolicySource(**where, params=source.params, horizon=source.horizon)
+        if "local" in where and (source.replicas > 1 or source.max_batch is not None):
+            raise PluginError(f"the policy {source.name!r} runs in the workers: leave replicas and max_batch out")
+        return source.model_copy(update={"name": None, **where})
 
     def policy_target(self, policy: str, base: Path) -> str:
         """Return the target to serve for a policy's name, or for a target, whose file is relative to ``base``.

@@ -17,7 +17,8 @@ from vlassess.schema.problems import shown
 URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 BENCHMARK_KEYS = ("name", "target")
 POLICY_KEYS = ("name", "url", "serve", "local")
-TARGET_KEYS = ("target", "serve", "local")
+TARGET_KEYS = ("target", "serve", "local", "ensemble")
+FILE_KEYS = ("token_file", "ca_file")
 
 
 def expand_layer(values: dict[str, Any], base: Path, problems: list[str]) -> dict[str, Any]:
@@ -78,6 +79,8 @@ def policy_label(source: dict[str, Any]) -> str:
     """Return the label of a policy that was given without one: its name, class, or host and port."""
     for key in POLICY_KEYS:
         text = source.get(key)
+        if key == "url" and isinstance(text, list) and text:
+            text = text[0]
         if isinstance(text, str):
             tail = URL.sub("", text) if key == "url" else text.rpartition(":")[2].rpartition("/")[2]
             return re.sub(r"[^\w.+-]+", "-", tail.removesuffix(".py")).strip("-") or "policy"
@@ -106,6 +109,9 @@ def _resolve_paths(layer: dict[str, Any], base: Path, problems: list[str]) -> No
         for key in TARGET_KEYS:
             if isinstance(source, dict) and isinstance(source.get(key), str):
                 source[key] = resolve_target(source[key], base, join(path, key), problems)
+        for key in FILE_KEYS:
+            if isinstance(source, dict) and isinstance(source.get(key), str):
+                source[key] = str(absolute(source[key], base))
     comparison = layer.get("comparison")
     if isinstance(comparison, dict) and isinstance(comparison.get("against"), str):
         comparison["against"] = str(absolute(comparison["against"], base))

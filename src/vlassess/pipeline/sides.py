@@ -15,10 +15,13 @@ from vlassess.execution import (
     Environment,
     PolicyServers,
     PolicySide,
+    ServerLaunch,
     WorkerLaunch,
     in_environment,
+    label_of,
     prepare,
     probe,
+    replicated,
     server_launch,
     worker_launch,
 )
@@ -96,7 +99,7 @@ def benchmark_spec(sides: Sides, config: RunConfig) -> BenchmarkSpec:
 def staged(sides: Sides, config: RunConfig, labels: Sequence[str], logs: Path | None = None) -> Iterator[Stage]:
     """Start the policies ``labels``, ask both sides for their specs and check them; stops the servers at the end."""
     policies = {label: sides.policies[label] for label in labels}
-    launches = {label: server_launch(source.serve, source.params) for label, source in policies.items() if source.serve}
+    launches = server_launches(policies, sides.note)
     launch, environment = in_own_interpreter(sides)
     with ExitStack() as stack:
         folder = logs if logs is not None else stack.enter_context(temporary_logs(config))
@@ -104,19 +107,66 @@ def staged(sides: Sides, config: RunConfig, labels: Sequence[str], logs: Path | 
         servers = PolicyServers(launches, folder, config.execution.deadlines.load)
         stack.callback(servers.stop)
         servers.start()
-        sources = {label: worker_source(source) for label, source in policies.items() if not source.serve}
-        asked = {**sources, **{label: {"url": servers.url(label)} for label in launches}}
+        sources = {label: worker_sources(source) for label, source in policies.items() if not source.serve}
+        extras = {label: ensemble_of(source) for label, source in policies.items() if source.serve}
+        asked = {name: {"url": servers.url(name), **extras[label_of(name)]} for name in launches}
+        asked |= {name: place for label, places in sources.items() for name, place in numbered(label, places)}
         found = probe(launch, asked, config.execution.deadlines.model_dump(), folder / "probe.log")
-        check_fit(found.benchmark, found.policies, asked, sides.entry)
+        specs = one_each(found.policies)
+        check_fit(found.benchmark, specs, {label_of(name): place for name, place in asked.items()}, sides.entry)
         horizons = {label: source.horizon for label, source in policies.items()}
-        check_horizons(found.policies, horizons)
-        side = PolicySide(sources, horizons, servers)
-        yield Stage(found.benchmark, found.policies, side, folder, launch, environment)
+        check_horizons(specs, horizons)
+        side = PolicySide(sources, horizons, servers, extras)
+        yield Stage(found.benchmark, specs, side, folder, launch, environment)
 
 
-def worker_source(source: PolicySource) -> dict[str, Any]:
-    """Return a policy source as the worker's protocol has it."""
-    return {"url": source.url} if source.url else {"local": source.local, "params": source.params}
+def server_launches(policies: Mapping[str, PolicySource], note: Callable[[str], None]) -> dict[str, ServerLaunch]:
+    """Return how the servers of the run start, by label or replica; builds what a script's environment lacks."""
+    launches = {}
+    for label, source in policies.items():
+        if source.serve:
+            launch = server_launch(source.serve, source.params, source.max_batch, note)
+            launches.update(replicated(launch, label, source.replicas))
+    return launches
+
+
+def worker_sources(source: PolicySource) -> list[dict[str, Any]]:
+    """Return where a policy that is not the run's own to serve answers, as the worker's protocol has it."""
+    extras = ensemble_of(source)
+    if source.local:
+        return [{"local": source.local, "params": source.params, **extras}]
+    files = {"token_file": source.token_file, "ca_file": source.ca_file}
+    given = {key: value for key, value in files.items() if value is not None}
+    return [{"url": url, **given, **extras} for url in source.urls]
+
+
+def ensemble_of(source: PolicySource) -> dict[str, Any]:
+    """Return the part of a policy source that asks for an ensemble; empty where none is asked for."""
+    return {} if source.ensemble is None else {"ensemble": source.ensemble}
+
+
+def numbered(label: str, places: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the places of a policy with their names: its label alone for one, else as its replicas are numbered."""
+    if len(places) == 1:
+        return [(label, places[0])]
+    return [(f"{label}#{number}", place) for number, place in enumerate(places, 1)]
+
+
+def one_each(specs: Mapping[str, PolicySpec]) -> dict[str, PolicySpec]:
+    """Return one spec a policy.
+
+    Raises:
+        ContractError: two replicas of one policy are not the same policy; names them.
+    """
+    found: dict[str, PolicySpec] = {}
+    for name, spec in specs.items():
+        first = found.setdefault(label_of(name), spec)
+        if first.identity.digest != spec.identity.digest:
+            raise ContractError(
+                f"the replicas of policy {label_of(name)!r} are not the same policy: {first.identity} and, at {name}, "
+                f"{spec.identity}; serve the same one, with the same parameters, at each address"
+            )
+    return found
 
 
 def check_fit(

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 Name = Annotated[str, Field(max_length=100), AfterValidator(lambda text: _file_name(text))]
 """A text that can be part of a file's name."""
@@ -16,6 +16,23 @@ Count = Annotated[int, Field(strict=True)]
 
 Number = Annotated[float, Field(strict=True)]
 """A finite number; neither true nor the text "3" is one."""
+
+
+Urls = Annotated[str | tuple[str, ...] | None, BeforeValidator(lambda value: _urls(value))]
+"""An address of a policy server, or several different ones."""
+
+
+def _urls(value: Any) -> Any:
+    if value is None:
+        return None
+    several = [value] if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else [None]
+    for url in several:
+        if not isinstance(url, str) or not url.startswith(("ws://", "wss://")):
+            found = value if url is None else url
+            raise ValueError(f"{found!r} is no address; it must begin with ws:// or wss://, as ws://localhost:8000")
+    if not several or len(set(several)) < len(several):
+        raise ValueError(f"{value!r}: a list must name at least one address, and none twice")
+    return value if isinstance(value, str) else tuple(several)
 
 
 def _file_name(text: str) -> str:
@@ -57,8 +74,9 @@ class PolicySource(Strict):
 
     name: str | None = None
     """A bundled policy ("random")."""
-    url: str | None = None
-    """A policy server that somebody else runs: "ws://host:port"."""
+    url: Urls = None
+    """A policy server that somebody else runs: "ws://host:port", "wss://host:port" with TLS; or a list of such, which
+    serve the same policy and share the episodes."""
     serve: str | None = None
     """Started, awaited and stopped by the run: "file.py:Class" or "module:Class"."""
     local: str | None = None
@@ -67,16 +85,36 @@ class PolicySource(Strict):
     """Keyword arguments of its constructor (not with url)."""
     horizon: Count | None = Field(default=None, ge=1)
     """Actions executed per chunk; None: as its spec says."""
+    ensemble: str | None = None
+    """Ask at every step and combine the chunks that overlap on it: "newest", "average", "ema", "file.py:function" or
+    "module:function"; None: no ensemble."""
+    replicas: Count = Field(default=1, ge=1)
+    """How many servers the run starts (with serve, or a bundled policy that is served); they share the episodes."""
+    max_batch: Count | None = Field(default=None, ge=1)
+    """Most observations that a server of the run answers at once; None: as the policy says."""
+    token_file: str | None = None
+    """File with the token that the server at `url` asks for; None: what VLASSESS_TOKEN holds, if anything."""
+    ca_file: str | None = None
+    """Certificates (PEM) that are trusted for a `url` with wss; None: the system's."""
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """Where the policy answers; empty for one that is not given by url."""
+        return (self.url,) if isinstance(self.url, str) else self.url or ()
 
     @model_validator(mode="after")
     def _one_source(self) -> PolicySource:
         given = [key for key in ("name", "url", "serve", "local") if getattr(self, key) is not None]
         if len(given) != 1:
             raise ValueError(f"give exactly one of name, url, serve and local, not {' and '.join(given) or 'none'}")
-        if self.url is not None and not self.url.startswith(("ws://", "wss://")):
-            raise ValueError(f"url is {self.url!r}; it must begin with ws:// or wss://, as ws://localhost:8000")
         if self.url is not None and self.params:
             raise ValueError("params cannot reach a policy that is given by url: configure its server instead")
+        if (self.url is not None or self.local is not None) and (self.replicas > 1 or self.max_batch is not None):
+            raise ValueError(
+                "replicas and max_batch are for a policy that the run serves: use serve, or a list of urls"
+            )
+        if self.url is None and (self.token_file is not None or self.ca_file is not None):
+            raise ValueError("token_file and ca_file are for a policy that is given by url")
         return self
 
 

@@ -76,7 +76,7 @@ def test_three_mistakes_are_three_sentences(tmp_path: Path) -> None:
         ("benchmark: a\npolicies: {p: {nam: x}}", ["policies.p.nam", "did you mean 'name'?"]),
         ("benchmark: a\npolicies: {p: {name: x, local: 'm:C'}}", ["policies.p: give exactly one of", "name and local"]),
         ("benchmark: a\npolicies: [x, x]", ["policies has two entries labelled 'x'"]),
-        ("benchmark: a\npolicy: 'http://host'", ["policies.host: url is 'http://host'", "ws://"]),
+        ("benchmark: a\npolicy: 'http://host'", ["policies.host.url: 'http://host' is no address", "ws://"]),
         ("benchmark: a\npolicy: gone.py:C", ["policies.C.serve is 'gone.py:C'", "there is no file"]),
         ("benchmark: gone.py:C\npolicy: a", ["benchmark.target is 'gone.py:C'", "there is no file"]),
         ("benchmark: a\npolicy: {url: 'ws://h', params: {a: 1}}", ["policies.h: params cannot reach"]),
