@@ -28,6 +28,14 @@ help: ## Say what each target does
 demo: $(VENV)/.run gl ## Evaluate three bundled policies on the bundled benchmark and write a report
 	$(BIN)/vlassess run tabletop-quick
 
+.PHONY: metaworld
+metaworld: $(VENV)/.run gl ## Evaluate MetaWorld's experts in an environment of its own, with a video of each task
+	$(BIN)/vlassess run metaworld-quick --set artifacts.video=sample
+
+.PHONY: pusht
+pusht: $(VENV)/.run ## Evaluate random actions on PushT in an environment of its own, with a video of each policy
+	$(BIN)/vlassess run pusht --set artifacts.video=sample --set artifacts.sample=1
+
 .PHONY: test
 test: $(VENV)/.test gl ## Run all tests (TESTS="tests/unit -k seeds" for some)
 	$(BIN)/python -m pytest -n 2 $(TESTS)
