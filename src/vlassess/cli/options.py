@@ -112,6 +112,25 @@ class RunOptions:
     video: Video = None
     shard: ShardOf = None
     limit: Limit = None
+    compare_with: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN",
+            help="The other arm of a comparison: a run's folder, or FOLDER:LABEL. It is read, not run.",
+            show_default=False,
+        ),
+    ] = None
+    stop_when_decided: Annotated[
+        str | None,
+        typer.Option(
+            metavar="alpha=0.05",
+            help="Run in blocks and stop as soon as the sequential test has decided; false alarms stay below alpha.",
+            show_default=False,
+        ),
+    ] = None
+    go_on: Annotated[
+        bool, typer.Option("--continue", help="With --resume: run the rest of a run that its comparison has decided.")
+    ] = False
     json: Json = False
 
 
@@ -131,13 +150,33 @@ class PlanOptions:
 class ServeOptions:
     """Options of ``vlassess serve``."""
 
-    policy: Annotated[str, typer.Argument(help="A bundled name, FILE.py:CLASS or MODULE:CLASS.", show_default=False)]
+    policy: Annotated[
+        str,
+        typer.Argument(help="A bundled name, FILE.py, FILE.py:CLASS or MODULE:CLASS.", show_default=False),
+    ]
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for every network.")] = "127.0.0.1"
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0 for any that is free.")] = 8000
     set: Annotated[
         list[str],
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the policy; the value is YAML. Repeatable."),
     ] = dataclasses.field(default_factory=_none)
+    max_batch: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Answer at most N observations at once.", show_default=False)
+    ] = None
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Refuse whoever does not show the token in this file.", show_default=False),
+    ] = None
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Certificate chain (PEM) for TLS: wss://.", show_default=False),
+    ] = None
+    tls_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The certificate's key (PEM).", show_default=False)
+    ] = None
+    grace: Annotated[
+        float, typer.Option(min=0, help="Seconds that running episodes may take to end after the first Ctrl-C.")
+    ] = 30.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,6 +280,14 @@ class BudgetOptions:
     ] = None
     cells: Annotated[int, typer.Option(min=1, help="Cells of the grid, each with its own n episodes.")] = 1
     policies: Annotated[int, typer.Option(min=1, help="Policies that run, each with its own n episodes.")] = 1
+    pilot: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="A B",
+            help="Two runs from the same starts, from which the share of pairs that differ is taken.",
+            show_default=False,
+        ),
+    ] = None
     seconds_per_trial: Annotated[
         float | None,
         typer.Option(min=0.001, help="Seconds of one episode with its reset, for hours.", show_default=False),

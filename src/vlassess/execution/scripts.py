@@ -91,7 +91,11 @@ def own_python(target: str, note: Note) -> Path | None:
     wanted = ",".join(part for part in (header.requires_python, SERVER_PYTHON) if part)
     python, _ = choose_python(wanted, f"the policy {path.name}")
     _sync(path, python, note)
-    return Path(run_uv(find_uv(), ("python", "find", "--quiet", "--script", str(path)), note).splitlines()[-1].strip())
+    said = run_uv(find_uv(), ("python", "find", "--script", str(path)), note)
+    found = [line for line in said.splitlines() if Path(line.strip()).is_file()]
+    if not found:
+        raise PluginError(f"uv does not tell where the environment of {path} is: {said[-400:]}")
+    return Path(found[-1].strip())
 
 
 def is_met_here(header: Header) -> bool:
