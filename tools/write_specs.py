@@ -20,7 +20,7 @@ WITHOUT = ("gym_bridge",)
 
 
 def spec_text(folder: Path) -> str:
-    """Return the content of one benchmark's ``spec.json``; its class is what ``benchmark.toml`` names as FILE.py:CLASS."""
+    """Return the content of one benchmark's ``spec.json``; its ``benchmark.toml`` names FILE.py:CLASS."""
     # tomllib came with Python 3.11; tomli is the same code for 3.10.
     toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     manifest = toml.loads((folder / "benchmark.toml").read_text(encoding="utf-8"))
