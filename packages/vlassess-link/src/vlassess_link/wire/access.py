@@ -38,9 +38,9 @@ class Access:
         token = read_token(token_file) if token_file else os.environ.get(TOKEN_VARIABLE) or None
         return cls(token, source.get("ca_file"))
 
-    def headers(self) -> Dict[str, str]:
+    def headers(self, scheme: str = "Bearer") -> Dict[str, str]:
         """Return the HTTP headers that carry the token."""
-        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        return {"Authorization": f"{scheme} {self.token}"} if self.token else {}
 
     def context(self, url: str) -> Optional[ssl.SSLContext]:
         """Return how the server's certificate is checked; None for a url without TLS.

@@ -70,8 +70,8 @@ def address_of(url: str) -> Tuple[str, int]:
     return host, port or (443 if parts.scheme == "wss" else 80)
 
 
-def connect(url: str, seconds: float, access: Access) -> WebSocket:
-    """Return a websocket to a server of whatever dialect.
+def connect(url: str, seconds: float, access: Access, scheme: str = "Bearer") -> WebSocket:
+    """Return a websocket to a server of whatever dialect; ``scheme``: how it wants the token announced.
 
     Raises:
         ContractError: the url is none of a websocket, or the file with the trusted certificates cannot be read.
@@ -88,7 +88,7 @@ def connect(url: str, seconds: float, access: Access) -> WebSocket:
     opened: Optional[WebSocket] = None
     try:
         raw = raw if context is None else context.wrap_socket(raw, server_hostname=host)
-        opened = open_websocket(stream(raw), url, until - time.monotonic(), MAX_FRAME_BYTES, access.headers())
+        opened = open_websocket(stream(raw), url, until - time.monotonic(), MAX_FRAME_BYTES, access.headers(scheme))
     except ssl.SSLCertVerificationError as error:
         raise HandshakeError(
             f"{url} shows a certificate that is not trusted ({error.verify_message}): name ca_file"

@@ -37,7 +37,7 @@ def require_format(form: str) -> str:
     """
     if form not in FORMATS:
         raise ContractError(f"images is {form!r}; it must be one of {', '.join(FORMATS)}")
-    if form != "raw" and _pillow() is None:
+    if form != "raw" and pillow() is None:
         raise ContractError(f"images is {form!r}: {_INSTALL}")
     return form
 
@@ -53,8 +53,8 @@ def encode(image: np.ndarray, form: str, path: str) -> bytes:
     Raises:
         EncodeError: JPEG of an image with 4 channels, a picture too large, or no Pillow.
     """
-    pillow = _pillow()
-    if pillow is None:
+    library = pillow()
+    if library is None:
         raise EncodeError(
             f"{path} cannot be sent as {form.upper()} without Pillow: pip install 'vlassess-link[images]'"
         )
@@ -66,7 +66,7 @@ def encode(image: np.ndarray, form: str, path: str) -> bytes:
     plain = np.ascontiguousarray(image if image.shape[2] > 1 else image[:, :, 0])
     options = {"quality": JPEG_QUALITY} if form == "jpeg" else {}
     try:
-        pillow.fromarray(plain).save(file, form.upper(), **options)
+        library.fromarray(plain).save(file, form.upper(), **options)
     except (OSError, ValueError) as error:
         raise EncodeError(f"{path} of shape {image.shape} cannot be sent as {form.upper()}: {error}") from None
     return file.getvalue()
@@ -84,8 +84,8 @@ def decode(data: bytes, form: str, shape: List[int], path: str) -> np.ndarray:
     Raises:
         DecodeError: no such file, another size or kind of pixel than declared, too large, or no Pillow.
     """
-    pillow = _pillow()
-    if pillow is None:
+    library = pillow()
+    if library is None:
         raise DecodeError(
             f"{path} is a {form.upper()} image, which cannot be read: {_INSTALL}, or let the sender use raw images"
         )
@@ -96,7 +96,7 @@ def decode(data: bytes, form: str, shape: List[int], path: str) -> np.ndarray:
         )
     height, width, mode = shape[0], shape[1], _MODES[shape[2]]
     try:
-        picture = pillow.open(io.BytesIO(data), formats=(form.upper(),))
+        picture = library.open(io.BytesIO(data), formats=(form.upper(),))
         found = (picture.size[1], picture.size[0], picture.mode)
         if found != (height, width, mode):
             raise DecodeError(
@@ -104,7 +104,7 @@ def decode(data: bytes, form: str, shape: List[int], path: str) -> np.ndarray:
                 f"{height}x{width} {mode}"
             )
         pixels = np.asarray(picture)
-    except (*_BROKEN, pillow.DecompressionBombError) as error:
+    except (*_BROKEN, library.DecompressionBombError) as error:
         reason = type(error).__name__ if "BytesIO" in str(error) else str(error)
         raise DecodeError(f"{path} is no {form.upper()} image: {reason}") from None
     if pixels.dtype != np.uint8 or pixels.size != height * width * shape[2]:
@@ -116,7 +116,8 @@ def decode(data: bytes, form: str, shape: List[int], path: str) -> np.ndarray:
     return pixels
 
 
-def _pillow() -> Any:
+def pillow() -> Any:
+    """Return Pillow's module of images, None where it is not installed."""
     try:
         from PIL import Image
     except ImportError:
