@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from vlassess.cli.compare_options import CompareOptions
 from vlassess.cli.options import (
     BudgetOptions,
     DoctorOptions,
@@ -66,6 +67,7 @@ def vlassess(
         "vlassess run my.yaml --policy ws://localhost:8000 --set episodes=20",
         "vlassess run my.yaml --policy my_model.py:MyModel --set suites=[pick] --min-success 0.8",
         "vlassess run my.yaml --shard 2/7",
+        "vlassess run my.yaml --compare-with runs/old-20260101-030405-abcdef --stop-when-decided alpha=0.05",
         "vlassess run --resume runs/my-20260102-030405-abcdef",
         note=EXIT_CODES,
     )
@@ -148,6 +150,23 @@ def merge(options: MergeOptions) -> int:
     from vlassess.cli.merging import merge
 
     return merge(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess compare runs/new-20260102-030405-abcdef runs/old-20260101-030405-abcdef",
+        "vlassess compare runs/new-20260102-030405-abcdef runs/old-20260101-030405-abcdef --require-not-worse 0.03",
+        "vlassess compare runs/new-20260102-030405-abcdef recording.sqlite --html comparison.html",
+        "vlassess compare runs/new-20260102-030405-abcdef --published 0.842 --published-n 500",
+        note="Exit codes: 0 compared; 2 cannot be compared; 4 a gate failed.",
+    )
+)
+@takes(CompareOptions)
+def compare(options: CompareOptions) -> int:
+    """Compare policies on what they share: paired where the records prove it, with intervals and one verdict."""
+    from vlassess.cli.comparing import compare
+
+    return compare(options)
 
 
 @app.command(

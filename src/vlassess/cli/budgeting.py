@@ -17,6 +17,7 @@ from vlassess.stats.budget import (
     cost,
     detectable,
     discordance_from,
+    discordance_of,
     half_width,
     is_pilot,
     paired,
@@ -61,6 +62,10 @@ class Plan:
 
 def budget(options: BudgetOptions) -> int:
     """Print how many episodes the wanted difference needs, and what other numbers of episodes can show."""
+    if options.pilot is not None and (options.correlation is not None or options.n is not None):
+        raise typer.BadParameter(
+            "a pilot says how alike the pairs are; leave --correlation and --n out", param_hint="--pilot"
+        )
     if options.correlation is not None and not options.paired:
         raise typer.BadParameter("a correlation needs --paired", param_hint="--correlation")
     try:
@@ -81,6 +86,8 @@ def _plans(options: BudgetOptions) -> list[Plan]:
     plans = [_plan(options, "unpaired", rule, note)]
     for power in sorted({*USUAL_POWERS, options.power}):
         plans.append(_plan(options, "unpaired", unpaired(options.delta, power, options.rate, options.alpha)))
+    if options.pilot is not None:
+        return [*plans, *_pilot_plans(options, options.pilot)]
     if not options.paired:
         return plans
     correlations = USUAL_CORRELATIONS if options.correlation is None else (options.correlation,)
@@ -90,6 +97,29 @@ def _plans(options: BudgetOptions) -> list[Plan]:
         note = f"{100 * discordance:.1f} % of the pairs differ"
         plans.append(_plan(options, f"paired, correlation {correlation:g}", need, note))
     return plans
+
+
+def _pilot_plans(options: BudgetOptions, pilot: tuple[str, str]) -> list[Plan]:
+    """Return what the pilot's share of differing pairs asks for, and what its upper end does."""
+    from vlassess.pipeline.comparing import pilot_table
+
+    table = pilot_table(pilot)
+    found = discordance_of(table)
+    assert found is not None  # a table without a pair is refused
+    correlation = "" if found.correlation is None else f", correlation {found.correlation:.2f}"
+    seen = f"the pilot's {table.discordant} of {table.pairs} pairs differ{correlation}"
+    shares = {seen: found.share, "at the upper end of the pilot's 95 % interval: the safe choice": found.interval.high}
+    return [
+        _plan(
+            options,
+            f"paired, {100 * share:.1f} % of the pairs differ",
+            paired(options.delta, min(1.0, max(options.delta, share)), options.power, options.alpha),
+            note
+            if share >= options.delta
+            else f"{note}; fewer than a difference of {100 * options.delta:g} points needs",
+        )
+        for note, share in shares.items()
+    ]
 
 
 def _plan(options: BudgetOptions, design: str, need: Requirement, note: str = "") -> Plan:

@@ -49,7 +49,25 @@ def _overrides(options: RunOptions) -> list[str]:
         overrides.append(f"execution.workers={options.workers}")
     if options.min_success is not None:
         overrides.append(f"gates.min_success={options.min_success!r}")
-    return [*overrides, *_video(options.video)]
+    return [*overrides, *_video(options.video), *_comparison(options)]
+
+
+def _comparison(options: RunOptions) -> list[str]:
+    """Return the overrides that fix the comparison before the run."""
+    overrides = [] if options.compare_with is None else [f"comparison.against={json.dumps(options.compare_with)}"]
+    if options.stop_when_decided is None:
+        return overrides
+    name, equals, value = options.stop_when_decided.partition("=")
+    if name.strip() != "alpha" or not equals:
+        raise typer.BadParameter(
+            f"{options.stop_when_decided!r} is not alpha=SHARE, as alpha=0.05", param_hint="--stop-when-decided"
+        )
+    return [
+        *overrides,
+        "comparison.test=sequential",
+        "comparison.stop_when_decided=true",
+        f"comparison.alpha={value.strip()}",
+    ]
 
 
 def _video(wanted: str | None) -> list[str]:

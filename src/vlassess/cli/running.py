@@ -21,13 +21,15 @@ from vlassess.sharding import parse_shard
 
 def run(options: RunOptions) -> int:
     """Run or resume, show the result, and return the exit code."""
+    if options.go_on and options.resume is None:
+        raise typer.BadParameter("it belongs to --resume DIR", param_hint="--continue")
     asked = asked_part(options)
     config = run_config(options)
     catalog = Catalog.discover()
     out = console()
     with _listener(options, out) as listener:
         if options.resume is not None:
-            result = pipeline.resume(options.resume, config, catalog, listener)
+            result = pipeline.resume(options.resume, config, catalog, listener, go_on=options.go_on)
         elif config is not None:
             result = pipeline.start(config, catalog, listener, asked=asked)
     if options.json:
@@ -58,6 +60,8 @@ def command_of(options: RunOptions) -> tuple[str, ...]:
         "--min-success": options.min_success,
         "--video": options.video,
         "--limit": options.limit,
+        "--compare-with": options.compare_with,
+        "--stop-when-decided": options.stop_when_decided,
     }
     pairs = [("--policy", policy) for policy in options.policy] + [("--set", setting) for setting in options.set]
     pairs += [(name, str(value)) for name, value in single.items() if value is not None]
@@ -74,6 +78,7 @@ def result_json(result: RunResult) -> dict[str, object]:
         "complete": result.complete,
         "interrupted": result.interrupted,
         "reasons": list(result.reasons),
+        "decision": result.decision,
         "summary": result.summary.model_dump(mode="json"),
     }
 
@@ -82,9 +87,13 @@ def show_result(result: RunResult, out: Console) -> None:
     """Print the tables and where everything is; on stderr, what is not as it should be and how to go on."""
     out.print(render_table(result.summary))
     out.print(Text(f"report: {result.run_dir / 'report.html'}"), soft_wrap=True)
+    if result.decision is not None:
+        out.print(Text(f"comparison: {result.decision}"), soft_wrap=True)
     for reason in result.reasons:
         sys.stderr.write(f"warning: {reason}\n")
-    if not result.complete:
+    if not result.complete and result.exit_code == 0:
+        sys.stderr.write(f"to run the rest of its plan anyway: vlassess run --resume {result.run_dir} --continue\n")
+    elif not result.complete:
         sys.stderr.write(f"to finish it: vlassess run --resume {result.run_dir}\n")
 
 

@@ -55,7 +55,7 @@ def race_between(a: Arm, b: Arm, alpha: float) -> RaceResult | None:
 
 
 def _races(one: Arm, other: Arm) -> bool:
-    return bool(one.rival) and one.rival in (other.label, other.source) and any(t.block is not None for t in one.trials)
+    return bool(one.rival) and one.rival == other.origin and any(trial.block is not None for trial in one.trials)
 
 
 def _place(trial: Trial) -> Place:

@@ -45,7 +45,7 @@ def verdict(two: TwoArms, design: Design, fair: Sequence[str]) -> str:
     if bound is not None:
         told = f"{two.a} minus {two.b} is {size} over {how}"
         return f"{told}; {bound} is privileged, so this only shows the distance to a bound."
-    p_value = "" if two.adjusted_p is None else f", p = {_p(two.adjusted_p)}"
+    p_value = "" if two.adjusted_p is None else f", {_p(two.adjusted_p)}"
     if two.better is not None:
         worse = two.b if two.better == two.a else two.a
         return f"{two.better} is better than {worse}: {two.a} minus {two.b} is {size} over {how}{p_value}."
@@ -73,4 +73,4 @@ def _told(interval: Interval | None) -> str:
 
 
 def _p(value: float) -> str:
-    return "< 0.0001" if value < 0.0001 else f"{value:.2g}"
+    return "p < 0.0001" if value < 0.0001 else f"p = {value:.2g}"

@@ -14,6 +14,7 @@ from vlassess.plan import plan_hash
 from vlassess.records import RunDirectory, RunDirectoryError
 from vlassess.report.counting import Entry, entries
 from vlassess.schema.arms import Arm, Touch, Trial
+from vlassess.schema.decision import Decision
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
 from vlassess_link.jsonable import from_json
@@ -46,7 +47,7 @@ def run_arms(run: RunDirectory, label: str | None = None) -> tuple[Arm, ...]:
     found = entries(items, run.records().records)
     blocks = _blocks(manifest, items)
     return tuple(
-        _arm(run, name, [entry for entry in found if entry.item.policy == name], blocks, labels)
+        _arm(run, name, [entry for entry in found if entry.item.policy == name], blocks)
         for name in (labels if label is None else [label])
     )
 
@@ -63,7 +64,7 @@ def _arms_at(source: str) -> tuple[Arm, ...]:
     path, label = parse_source(source)
     if not is_importable(path):
         return run_arms(RunDirectory.open(path), label)
-    found = read_arms(path)
+    found = tuple(dataclasses.replace(arm, origin=f"{path.name}:{arm.label}") for arm in read_arms(path))
     if label is None:
         return found
     chosen = tuple(arm for arm in found if arm.label == label)
@@ -86,9 +87,7 @@ def _longer(arm: Arm, others: Sequence[Arm]) -> str:
     )
 
 
-def _arm(
-    run: RunDirectory, label: str, own: Sequence[Entry], blocks: Mapping[Place, int], labels: Sequence[str]
-) -> Arm:
+def _arm(run: RunDirectory, label: str, own: Sequence[Entry], blocks: Mapping[Place, int]) -> Arm:
     manifest = run.manifest
     spec = from_json(BenchmarkSpec, manifest.benchmark_spec)
     policy = manifest.policy_specs.get(label, {})
@@ -105,7 +104,8 @@ def _arm(
         stochastic=policy.get("stochastic"),
         notes=_notes(manifest, trials),
         declared=manifest.config.comparison,
-        rival=_rival(manifest, label, labels),
+        origin=f"{manifest.run_id}:{label}",
+        rival=_rival(decision, label),
         stopped=decision.sentence if decision is not None and decision.decided_at is not None else "",
     )
 
@@ -146,13 +146,12 @@ def _blocks(manifest: RunManifest, items: Sequence[WorkItem]) -> dict[Place, int
     return block_order(items, plan_hash(items))
 
 
-def _rival(manifest: RunManifest, label: str, labels: Sequence[str]) -> str:
-    declared = manifest.config.comparison
-    if declared is None or not declared.stop_when_decided:
+def _rival(decision: Decision | None, label: str) -> str:
+    """Return what the run's stopping rule compares a policy with; empty where there is none."""
+    if decision is None:
         return ""
-    if declared.against is not None:
-        return str(parse_source(declared.against)[0])
-    return next((other for other in labels if other != label), "")
+    run_id, _, other = decision.rival.rpartition(":")
+    return f"{run_id}:{decision.a}" if label == other and label != decision.a else decision.rival
 
 
 def _conduct(manifest: RunManifest) -> dict[str, str]:

@@ -60,6 +60,10 @@ def hold(config: RunConfig, catalog: Catalog, listener: Listener, stop: StopSwit
     if config.artifacts.wanted:
         raise ContractError("artifacts are files, and this run has no directory: give `output`, or leave artifacts out")
     require(config.tracking)
+    if config.comparison is not None and config.comparison.stop_when_decided:
+        raise ContractError(
+            "a stopping rule keeps its decision in a file, and this run has no directory: give `output`"
+        )
     switch = stop or StopSwitch()
     with ExitStack() as stack:
         logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vlassess-")))

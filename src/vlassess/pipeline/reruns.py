@@ -91,6 +91,7 @@ def rerun_config(run_dir: Path, output: Path, video: bool) -> RunConfig:
         "artifacts": artifacts,
         "execution": execution,
         "tracking": (),
+        "comparison": None,
     }
     return config.model_copy(update=changes)
 

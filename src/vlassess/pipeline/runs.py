@@ -25,6 +25,8 @@ from vlassess.execution import (
     group_of,
     stop_on_signals,
 )
+from vlassess.pipeline.deciding import Deciding, deciding, refuse_other_rule
+from vlassess.pipeline.decisions import read_decision
 from vlassess.pipeline.forecasts import Prospect, forecasting
 from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.recording import recording
@@ -63,6 +65,7 @@ class RunResult:
         complete: Every planned episode has a result.
         reasons: Why it is not as it should be, one sentence each.
         exit_code: 0, 3, 4 or 130; see the CLI reference.
+        decision: What its stopping rule has come to; None where it has none.
     """
 
     run_dir: Path
@@ -71,6 +74,7 @@ class RunResult:
     complete: bool
     reasons: tuple[str, ...]
     exit_code: int
+    decision: str | None = None
 
 
 def start(
@@ -86,9 +90,11 @@ def start(
     require(config.artifacts)
     require_trackers(config.tracking)
     sides = resolve(config, catalog, listener.note)
-    whole = make_plan(config, benchmark_spec(sides, config))
+    spec = benchmark_spec(sides, config)
+    whole = make_plan(config, spec)
     part = part_of(whole, asked.limit, asked.shard)
     items = taken(whole, part)
+    rule = deciding(config, items, part, spec.ref)
     with ExitStack() as stack:
         stage = stack.enter_context(staged(sides, config, tuple(config.policies)))
         # Not before: while the two sides start, Ctrl-C has no episode to wait for and ends everything at once.
@@ -100,17 +106,30 @@ def start(
         listener.planned(run.path, len(items), 0)
         if part is not None:
             listener.note(f"this run is a part of its plan: {part.text}")
-        ending = execute(Job(run, config, items, stage.launch), stage, listener, switch)
-        return conclude(run, config, ending)
+        ending = execute(Job(run, config, items, stage.launch, rule), stage, listener, switch)
+        return conclude(run, config, ending, rule)
 
 
 def resume(
-    run_dir: Path, config: RunConfig | None, catalog: Catalog, listener: Listener, stop: StopSwitch | None = None
+    run_dir: Path,
+    config: RunConfig | None,
+    catalog: Catalog,
+    listener: Listener,
+    stop: StopSwitch | None = None,
+    go_on: bool = False,
 ) -> RunResult:
     """Run what a run directory still lacks: its plan minus its finished episodes.
 
+    Args:
+        run_dir: The run.
+        config: How to run it; None: as it was begun.
+        catalog: What names stand for.
+        listener: Told what happens.
+        stop: How it is asked to stop.
+        go_on: Run the whole plan although the run's comparison is decided.
+
     Raises:
-        ResumeRefusedError: the config plans something else, or a policy is no longer the same.
+        ResumeRefusedError: the config plans something else, a policy is no longer the same, or the run is decided.
         VlassessError: as `start`.
     """
     switch = stop or StopSwitch()
@@ -128,20 +147,25 @@ def resume(
         finished = {record.item_id for record in records if record.final}
         items = run.items()
         sides = resolve(wanted, catalog, listener.note)
-        planned = taken(make_plan(wanted, benchmark_spec(sides, wanted)), run.manifest.part)
+        spec = benchmark_spec(sides, wanted)
+        planned = taken(make_plan(wanted, spec), run.manifest.part)
         refuse_other_plan(run.manifest, items, planned, wanted)
+        rule = deciding(run.manifest.config, items, run.manifest.part, spec.ref)
         missing = tuple(item for item in items if item.item_id not in finished)
         listener.planned(run.path, len(items), len(items) - len(missing))
         if not missing:
             return conclude(run, wanted, Ending(interrupted=False))
+        if rule is not None:
+            refuse_other_rule(run.manifest.config, wanted)
+            rule.recall(run.path, records, go_on)
         labels = tuple(dict.fromkeys(item.policy for item in missing))
         stage = stack.enter_context(staged(sides, wanted, labels, run.path / "logs"))
         stack.enter_context(stop_on_signals(switch))
         refuse_other_benchmark(run.manifest, stage.spec)
         refuse_other_interpreter(run.manifest, worker_interpreter(stage))
         refuse_other_policies(run.manifest, stage.policy_specs)
-        ending = execute(Job(run, wanted, missing, stage.launch), stage, listener, switch)
-        return conclude(run, wanted, ending)
+        ending = execute(Job(run, wanted, missing, stage.launch, rule), stage, listener, switch)
+        return conclude(run, wanted, ending, rule)
 
 
 def report(run_dir: Path) -> Path:
@@ -205,6 +229,7 @@ class Job:
     config: RunConfig
     items: Sequence[WorkItem]
     launch: WorkerLaunch
+    rule: Deciding | None = None
 
 
 def execute(job: Job, stage: Stage, listener: Listener, stop: StopSwitch) -> Ending:
@@ -212,10 +237,17 @@ def execute(job: Job, stage: Stage, listener: Listener, stop: StopSwitch) -> End
     before = attempts_by_item(job.run.records().records)
     with recording(job.run, job.config.artifacts, listener, stop) as artifacts, closing(job.run.log()) as log:
         work = work_of(job.config, job.items, stage, before, artifacts)
+        work = work if job.rule is None else job.rule.applied(work)
         fleet = Fleet(job.launch, work.settings, job.run.path / "logs")
         identities = {label: spec.identity.digest for label, spec in stage.policy_specs.items()}
         told = forecasting(Prospect(job.run, job.config, work, identities), listener)
-        return Coordinator(work, fleet, stage.side, log, told, stop).run()
+        coordinator = Coordinator(work, fleet, stage.side, log, told, stop)
+        if job.rule is None:
+            return coordinator.run()
+        job.rule.keep(job.run)
+        ending = coordinator.run()
+        job.rule.keep(job.run)
+        return ending
 
 
 def work_of(
@@ -235,11 +267,13 @@ def work_of(
     return Work(items, settings, before, expected, artifacts)
 
 
-def conclude(run: RunDirectory, config: RunConfig, ending: Ending) -> RunResult:
+def conclude(run: RunDirectory, config: RunConfig, ending: Ending, rule: Deciding | None = None) -> RunResult:
     """Write the report and say what the run came to."""
     records = run.records().records
     summary = summarise(run.items(), records, run.manifest)
-    code, reasons = exit_code(summary, config.gates, ending.interrupted, ending.reason)
+    code, reasons = exit_code(summary, config.gates, ending.interrupted, ending.reason, ending.decided is not None)
+    held = rule.waiting() if rule is not None else None
+    reasons = reasons if held is None else (*reasons, held)
     first = next((record.error for record in records if record.error is not None), None)
     if code == INCOMPLETE and first is not None:
         reasons = (
@@ -253,4 +287,6 @@ def conclude(run: RunDirectory, config: RunConfig, ending: Ending) -> RunResult:
     if not ending.interrupted:
         reasons = (*reasons, *track(entry_of(summary, config, run.path), config.tracking))
     complete = summary.counts.complete
-    return RunResult(run.path, summary, ending.interrupted and not complete, complete, reasons, code)
+    decision = read_decision(run.path)
+    sentence = None if decision is None else decision.sentence
+    return RunResult(run.path, summary, ending.interrupted and not complete, complete, reasons, code, sentence)

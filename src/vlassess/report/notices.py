@@ -50,9 +50,20 @@ def notices(
 
 def incomplete(findings: Findings) -> Iterator[Notice]:
     """Warn of planned episodes that have no attempt."""
+    declared = findings.manifest.config.comparison
     for policy in findings.policies:
         if policy.counts.missing:
             missing = policy.counts.missing
+            if declared is not None and declared.stop_when_decided:
+                yield Notice(
+                    code="stops_when_decided",
+                    severity="note",
+                    policy=policy.label,
+                    message=f"{missing} of {_some(policy.counts.planned, 'planned episode')} {_are(missing)} not run: "
+                    "the run stops when its comparison is decided. What it is for is the comparison (`vlassess "
+                    "compare`); the rates here are of the episodes that happened to be run.",
+                )
+                continue
             yield _warning(
                 "incomplete",
                 policy.label,

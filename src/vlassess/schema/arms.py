@@ -102,7 +102,8 @@ class Arm:
         unpairable: Why none of its episodes can be paired; empty where they can.
         notes: What must be known of the source, one sentence each.
         declared: The comparison that was fixed before the run; None where none was.
-        rival: The other arm that the run's stopping rule compares with: label in the run, or source; empty for none.
+        origin: What it is, wherever it lies: the run's id (or the file's name) and the policy's label.
+        rival: `origin` of the arm that the run's stopping rule compares it with; empty for none.
         stopped: What the stopping rule came to; empty where there is none or it decided nothing.
     """
 
@@ -117,6 +118,7 @@ class Arm:
     unpairable: str = ""
     notes: tuple[str, ...] = ()
     declared: ComparisonConfig | None = None
+    origin: str = ""
     rival: str = ""
     stopped: str = ""
 

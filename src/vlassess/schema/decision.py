@@ -46,6 +46,8 @@ class Decision(Frozen):
     """Label of the run's policy."""
     b: str
     """The other arm: a label of the same run, or the source that was read."""
+    rival: str
+    """What the other arm is, wherever it lies: its run's id, or its file's name, and its label there."""
     alpha: float
     """Chance of a false alarm, fixed before the run."""
     planned_blocks: int

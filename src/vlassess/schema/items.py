@@ -10,7 +10,6 @@ from vlassess_link.data import Episode
 from vlassess_link.digest import content_id
 from vlassess_link.jsonable import to_json
 
-
 PLAN_SCHEMA = 1
 """Version of a line of ``plan.jsonl``; readers accept every earlier one."""
 
