@@ -109,7 +109,7 @@ class Composer:
 
     def picture(self, frame: Frame, number: int) -> np.ndarray:
         """Return the picture of the state after ``number`` steps."""
-        whole = self._blank.copy()
+        whole = np.array(self._blank)
         left = 0
         for image, shape in zip(frame, self._shapes, strict=True):
             part = image[: shape[0], : shape[1]]
