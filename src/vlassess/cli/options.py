@@ -163,6 +163,13 @@ class ServeOptions:
     max_batch: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Answer at most N observations at once.", show_default=False)
     ] = None
+    dialect: Annotated[
+        str | None, typer.Option(help="What clients speak: vlassess (vla-eval's too) or openpi.", show_default=False)
+    ] = None
+    mapping: Annotated[
+        str | None,
+        typer.Option(help="Keys of the dialect's observations: libero, droid, aloha, or JSON.", show_default=False),
+    ] = None
     token_file: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Refuse whoever does not show the token in this file.", show_default=False),

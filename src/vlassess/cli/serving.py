@@ -42,6 +42,8 @@ def server_arguments(options: ServeOptions) -> list[str]:
         "--port": options.port,
         "--grace": options.grace,
         "--max-batch": options.max_batch,
+        "--dialect": options.dialect,
+        "--mapping": options.mapping,
         "--token-file": options.token_file,
         "--tls-cert": options.tls_cert,
         "--tls-key": options.tls_key,

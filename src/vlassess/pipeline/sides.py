@@ -135,8 +135,8 @@ def worker_sources(source: PolicySource) -> list[dict[str, Any]]:
     extras = ensemble_of(source)
     if source.local:
         return [{"local": source.local, "params": source.params, **extras}]
-    files = {"token_file": source.token_file, "ca_file": source.ca_file}
-    given = {key: value for key, value in files.items() if value is not None}
+    fields = ("token_file", "ca_file", "dialect", "mapping", "images")
+    given = {key: getattr(source, key) for key in fields if getattr(source, key) is not None}
     return [{"url": url, **given, **extras} for url in source.urls]
 
 

@@ -94,6 +94,13 @@ class PolicySource(Strict):
     """Most observations that a server of the run answers at once; None: as the policy says."""
     token_file: str | None = None
     """File with the token that the server at `url` asks for; None: what VLASSESS_TOKEN holds, if anything."""
+    dialect: Literal["vlassess", "openpi"] | None = None
+    """What the server at `url` speaks; None: vlassess, which is vla-eval's protocol too."""
+    mapping: str | dict[str, Any] | None = None
+    """With another dialect, which camera, state and text goes under which key: "libero", "droid", "aloha" or fields."""
+    images: Literal["raw", "png", "jpeg"] | None = None
+    """How images go to the server at `url`, for slow networks: png is exact, jpeg changes what the policy sees; None:
+    raw."""
     ca_file: str | None = None
     """Certificates (PEM) that are trusted for a `url` with wss; None: the system's."""
 
@@ -115,6 +122,12 @@ class PolicySource(Strict):
             )
         if self.url is None and (self.token_file is not None or self.ca_file is not None):
             raise ValueError("token_file and ca_file are for a policy that is given by url")
+        if self.url is None and any(value is not None for value in (self.dialect, self.mapping, self.images)):
+            raise ValueError("dialect, mapping and images are for a policy that is given by url")
+        if (self.dialect == "openpi") != (self.mapping is not None):
+            raise ValueError("mapping and dialect: openpi belong together, as mapping: libero; give both or none")
+        if self.dialect == "openpi" and self.images is not None:
+            raise ValueError("images cannot be chosen with dialect: openpi, which has raw ones only")
         return self
 
 

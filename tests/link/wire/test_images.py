@@ -66,7 +66,11 @@ def test_jpeg_is_near_both_ways() -> None:
 
 @pytest.mark.parametrize("form", ["png", "jpeg"])
 def test_what_is_no_picture_is_sent_raw(form: str) -> None:
-    message = {"float": np.zeros((2, 2, 3), np.float32), "empty": np.zeros((0, 4, 3), np.uint8), "two": noise(4, 4, 2)}
+    message: dict[str, np.ndarray] = {
+        "float": np.zeros((2, 2, 3), np.float32),
+        "empty": np.zeros((0, 4, 3), np.uint8),
+        "two": noise(4, 4, 2),
+    }
     back = codec.unpack(codec.pack(message, form))
     for name, array in message.items():
         assert back[name].dtype == array.dtype

@@ -16,9 +16,10 @@ out  hello      protocol, pid, host, python, versions
      log        text
 ```
 
-A policy source is ``{"url": ..., "token_file": ..., "ca_file": ...}`` or ``{"local": target, "params": {...}}``,
-and may have an ``ensemble``: what combines overlapping chunks, see `policies.ensembling`. The real stdout is set aside
-before any simulator is imported, and descriptor 1 points at stderr, since simulators print.
+A policy source is ``{"url": ..., "token_file": ..., "ca_file": ...}``, with ``dialect``, ``mapping`` and ``images`` as
+in `policies.dialects`, or ``{"local": target, "params": {...}}``, and may have an ``ensemble``: what combines
+overlapping chunks, see `policies.ensembling`. The real stdout is set aside before any simulator is imported, and
+descriptor 1 points at stderr, since simulators print.
 """
 
 from __future__ import annotations
@@ -46,10 +47,9 @@ from vlassess_link.digest import canonical_json
 from vlassess_link.jsonable import from_json, to_json
 from vlassess_link.loading import load_target
 from vlassess_link.policies.base import Policy
+from vlassess_link.policies.dialects import RemoteKinds, remote_policy
 from vlassess_link.policies.ensembling import EnsemblePolicy
 from vlassess_link.policies.model import InProcessPolicy, PredictModelServer
-from vlassess_link.policies.remote import RemotePolicy
-from vlassess_link.wire.access import Access
 
 PROTOCOL = 1
 HEARTBEAT_SECONDS = 1.0
@@ -134,7 +134,7 @@ class Worker:
         before = self.monitor.enter("connect")
         try:
             policy = self._policy(source)
-            if isinstance(policy, (RemotePolicy, EnsemblePolicy)):
+            if isinstance(policy, (*RemoteKinds, EnsemblePolicy)):
                 policy.connect()
         except Exception as error:
             return unstarted_record(job, error=error_info(error, "connect"))
@@ -169,7 +169,7 @@ class Worker:
         if "url" in source:
             connect = self.deadlines.get("connect", DEFAULT_DEADLINE)
             inference = self.deadlines.get("inference", DEFAULT_DEADLINE)
-            return RemotePolicy(source["url"], connect, inference, Access.of(source))
+            return remote_policy(source, connect, inference)
         loaded: Any = load_target(source["local"], (Policy, PredictModelServer), dict(source.get("params", {})))
         policy: Policy = InProcessPolicy(loaded) if isinstance(loaded, PredictModelServer) else loaded
         if policy.spec.privileged:

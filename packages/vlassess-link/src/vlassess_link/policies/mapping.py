@@ -19,7 +19,6 @@ first camera whose name contains one of them is meant, so `observation/image` fi
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -27,13 +26,24 @@ import numpy as np
 
 from vlassess_link.data import Observation
 from vlassess_link.errors import ContractError, ObservationError
-from vlassess_link.jsonable import from_json
+from vlassess_link.jsonable import from_json, to_json
 from vlassess_link.policies.pictures import resize_with_pad
 
 Camera = Union[str, Tuple[str, ...]]
 
 MAIN = ("agentview", "exterior", "front", "main", "base", "top", "scene", "image")
 WRIST = ("wrist", "eye_in_hand", "hand", "gripper")
+
+
+def _is_range(part: Any) -> bool:
+    if not isinstance(part, (list, tuple)) or len(part) != 2:
+        return False
+    first, end = part
+    return type(first) is int and first >= 0 and (end is None or (type(end) is int and end > first))
+
+
+def _are_words(camera: Any) -> bool:
+    return isinstance(camera, (list, tuple)) and bool(camera) and all(isinstance(word, str) for word in camera)
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,7 @@ class KeyMapping:
 
     def __post_init__(self) -> None:
         for key, camera in self.images.items():
-            if not isinstance(camera, str) and not (camera and all(isinstance(word, str) for word in camera)):
+            if not isinstance(camera, str) and not _are_words(camera):
                 raise ContractError(f"mapping.images.{key} is {camera!r}; it must be a camera's name")
         for key, part in self.state.items():
             if not _is_range(part):
@@ -198,20 +208,11 @@ def mapping_of(given: Union[str, Mapping[str, Any], None]) -> KeyMapping:
     like = fields.pop("like", None)
     if like is not None and like not in READY_MADE:
         raise ContractError(f"the mapping is {like!r}; ready-made are {', '.join(READY_MADE)}")
+    base: Dict[str, Any] = to_json(READY_MADE[like]) if like is not None else {}
     try:
-        own = from_json(KeyMapping, {"chunk": 1, "horizon": 1, **fields})
+        return from_json(KeyMapping, {**base, **fields})
     except TypeError as error:
         raise ContractError(f"the mapping cannot be read: {error}") from None
-    if like is None:
-        return own
-    return dataclasses.replace(READY_MADE[like], **{name: getattr(own, name) for name in fields})
-
-
-def _is_range(part: Any) -> bool:
-    if not isinstance(part, (list, tuple)) or len(part) != 2:
-        return False
-    first, end = part
-    return type(first) is int and first >= 0 and (end is None or (type(end) is int and end > first))
 
 
 def _find(camera: Camera, names: Any) -> Optional[str]:
@@ -220,7 +221,7 @@ def _find(camera: Camera, names: Any) -> Optional[str]:
     for word in camera:
         for name in names:
             # The arm's camera is not the scene's, whatever else its name says.
-            if word in name and (camera is not MAIN or not any(hand in name for hand in WRIST)):
+            if word in name and (tuple(camera) != MAIN or not any(hand in name for hand in WRIST)):
                 return str(name)
     return None
 

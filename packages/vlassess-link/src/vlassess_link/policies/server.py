@@ -86,7 +86,9 @@ def server_options(options: argparse.Namespace) -> ServerOptions:
     if options.max_batch is not None and options.max_batch < 1:
         raise ContractError(f"--max-batch is {options.max_batch}; it must be at least 1")
     token = read_token(options.token_file) if options.token_file is not None else None
-    return ServerOptions(options.max_batch, token, _tls(options.tls_cert, options.tls_key))
+    tls = _tls(options.tls_cert, options.tls_key)
+    mapping = _value(options.mapping) if options.mapping is not None else None
+    return ServerOptions(options.max_batch, token, tls, dialect=options.dialect, mapping=mapping)
 
 
 def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
@@ -148,6 +150,8 @@ def _parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="one constructor argument")
     parser.add_argument("--params-json", default="{}", metavar="JSON", help="constructor arguments as a JSON object")
     parser.add_argument("--max-batch", type=int, metavar="N", help="observations of one batch (default: the model's)")
+    parser.add_argument("--dialect", help="what clients speak: vlassess (and vla-eval; the default) or openpi")
+    parser.add_argument("--mapping", help="keys of the dialect's observations: libero, droid, aloha, or JSON")
     parser.add_argument("--token-file", metavar="FILE", help="clients must show the token in this file")
     parser.add_argument("--tls-cert", metavar="FILE", help="certificate chain (PEM); the url then begins with wss://")
     parser.add_argument("--tls-key", metavar="FILE", help="its private key (PEM)")

@@ -11,6 +11,9 @@ from vlassess_link.errors import ContractError
 from vlassess_link.jsonable import to_json
 from vlassess_link.policies.inference import ModelHost
 
+SCHEMES = ("bearer", "api-key")
+"""How a token may be announced; the second is openpi's."""
+PLAIN_TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -49,6 +52,9 @@ class Endpoints:
         parts = urllib.parse.urlsplit(target)
         if parts.path == "/health":
             return self._health()
+        if parts.path == "/healthz":
+            ready = self._status() == "ok"
+            return HttpAnswer(200 if ready else 503, PLAIN_TEXT, "OK\n" if ready else f"{self._status()}\n")
         if not self._allowed(authorization):
             self._host.metrics.count("refused")
             return HttpAnswer(401, JSON, _body({"error": "give the server's token: Authorization: Bearer TOKEN"}))
@@ -67,7 +73,7 @@ class Endpoints:
             return True
         scheme, _, given = (authorization or "").partition(" ")
         same = hmac.compare_digest(given.strip().encode("utf-8", "replace"), self._token.encode())
-        return scheme.lower() == "bearer" and same
+        return scheme.lower() in SCHEMES and same
 
     def _status(self) -> str:
         if self._host.ready:

@@ -115,11 +115,12 @@ def _array_of_msgpack_numpy(texts: Mapping[str, Any], path: Path) -> Any:
 
 def _scalar(value: Any, name: Any, path: Path) -> Any:
     dtype = decode_array(bytes(8), name, [0], path, whole=False).dtype
-    if not isinstance(value, (bool, int, float)):
+    if not isinstance(value, (bool, int) if dtype.kind in "biu" else (int, float)):
         raise DecodeError(f"{named(path)} is a numpy scalar of type {type(value).__name__}")
     try:
-        return dtype.type(value)
-    except (ValueError, OverflowError) as error:
+        with np.errstate(all="raise"):
+            return dtype.type(value)
+    except (ValueError, OverflowError, FloatingPointError) as error:
         raise DecodeError(f"{named(path)} is no {name}: {error}") from None
 
 

@@ -13,18 +13,20 @@ import ssl
 import threading
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from vlassess_link.errors import PolicyFault, WireError
+from vlassess_link.policies.dialects import Session, session_maker
 from vlassess_link.policies.inference import ModelHost
 from vlassess_link.policies.model import PredictModelServer
 from vlassess_link.wire.codec import MAX_FRAME_BYTES
 from vlassess_link.wire.endpoints import Endpoints
 from vlassess_link.wire.serving import Handshake, WebSocketServer
-from vlassess_link.wire.session import ServerSession
 from vlassess_link.wire.websocket import WebSocket
 
 log = logging.getLogger(__name__)
@@ -87,12 +89,16 @@ class ServerOptions:
         token: What clients must show; None: nothing.
         tls: TLS with this certificate; None: none.
         limits: How patient it is.
+        dialect: What clients speak, one of `dialects.DIALECTS`; None: the default one.
+        mapping: Under which keys clients of another dialect send what.
     """
 
     max_batch: int | None = None
     token: str | None = None
     tls: ssl.SSLContext | None = None
     limits: Limits = Limits()
+    dialect: str | None = None
+    mapping: str | Mapping[str, Any] | None = None
 
 
 class PolicyServer:
@@ -129,7 +135,8 @@ class PolicyServer:
         self._options = options = options or ServerOptions()
         self._model_host = ModelHost(options.max_batch)
         self._endpoints = Endpoints(self._model_host, options.token, self._gauges)
-        self._sessions: dict[WebSocket, ServerSession] = {}
+        self._make_session = session_maker(options.dialect, options.mapping)
+        self._sessions: dict[WebSocket, Session] = {}
         self._server = WebSocketServer(
             self._serve_connection,
             self._socket,
@@ -217,7 +224,7 @@ class PolicyServer:
         }
 
     def _serve_connection(self, connection: WebSocket) -> None:
-        session = ServerSession(self._model_host, uuid.uuid4().hex, lambda: connection.alive)
+        session = self._make_session(self._model_host, uuid.uuid4().hex, lambda: connection.alive)
         self._sessions[connection] = session
         try:
             self._answer(connection, session)
@@ -229,8 +236,11 @@ class PolicyServer:
             del self._sessions[connection]
             session.close()
 
-    def _answer(self, connection: WebSocket, session: ServerSession) -> None:
+    def _answer(self, connection: WebSocket, session: Session) -> None:
         limits = self._options.limits
+        greeting = session.greeting()
+        if greeting is not None:
+            connection.send(greeting, limits.send)
         while not session.over:
             try:
                 frame = connection.recv(_patience(session, limits))
@@ -246,7 +256,7 @@ class PolicyServer:
                 self._drop(connection, session, "slow")
                 return
 
-    def _drop(self, connection: WebSocket, session: ServerSession, reason: str) -> None:
+    def _drop(self, connection: WebSocket, session: Session, reason: str) -> None:
         log.warning("a client was dropped: %s%s", reason, " in mid-episode" if session.in_episode else "")
         self._model_host.metrics.count("dropped", reason)
         connection.close(1008, reason)
@@ -265,7 +275,7 @@ class PolicyServer:
         return response
 
 
-def _patience(session: ServerSession, limits: Limits) -> float:
+def _patience(session: Session, limits: Limits) -> float:
     if not session.greeted:
         return limits.hello
     return limits.episode if session.in_episode else limits.idle

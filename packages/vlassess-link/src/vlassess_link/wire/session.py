@@ -98,6 +98,10 @@ class ServerSession:
         """Whether the client has said HELLO."""
         return self._hello is not None
 
+    def greeting(self) -> Optional[Frame]:
+        """Return what the server says before it is asked: nothing."""
+        return None
+
     def close(self) -> None:
         """Say that the client is gone."""
         self.in_episode = False
