@@ -23,7 +23,8 @@ def design_of(arms: Sequence[Arm], asked: Mapping[str, Any]) -> Design:
     """
     declaring = [arm for arm in arms if arm.declared is not None]
     base = declaring[0].declared if declaring and declaring[0].declared is not None else ComparisonConfig()
-    wanted = {name: value for name, value in asked.items() if value is not None and value != getattr(base, name)}
+    given = {name: asked[name] for name in CHOICES if asked.get(name) is not None}
+    wanted = {name: value for name, value in given.items() if value != getattr(base, name)}
     sides = {} if wanted.get("test") != "sequential" else {"sides": "two-sided"}
     chosen = ComparisonConfig(**{**base.model_dump(include=set(CHOICES)), **wanted, **sides})
     changes = [f"{name} was changed after the run: {getattr(base, name)} -> {value}" for name, value in wanted.items()]

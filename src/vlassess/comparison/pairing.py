@@ -174,7 +174,8 @@ def _gap(a: Any, b: Any) -> float:
         return 0.0 if a == b else math.inf
     if first.shape != second.shape:
         return math.inf
-    apart = np.abs(first - second)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(first - second)
     apart[(first == second) | (np.isnan(first) & np.isnan(second))] = 0.0
     largest = float(apart.max(initial=0.0))
     return largest if math.isfinite(largest) else math.inf

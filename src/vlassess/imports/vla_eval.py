@@ -116,7 +116,7 @@ def _trial(path: Path, episode: Mapping[str, Any]) -> Trial:
         where = f"task {episode.get('task_name')!r}, episode {episode.get('episode_id')}"
         raise ImportRefusedError(f"{path}: {where} has no success; only benchmarks with that metric can be compared")
     return Trial(
-        suite=str(episode.get("suite") or ""),
+        suite="",  # it tells tasks apart by their names alone
         task=str(episode["task_name"]),
         index=int(episode.get("episode_id") or 0),
         ended="error" if broken else "success" if success else "failure",

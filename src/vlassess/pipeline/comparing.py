@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,12 +58,23 @@ def compare_sources(sources: Sequence[str], question: Question) -> Comparison:
     asked = dict(question.asked)
     if question.require_not_worse is not None:
         asked["margin"] = question.require_not_worse
+    arms = one_naming(arms)
     found = compare(arms, design_of(arms, asked))
     first = arms[0]
     others = [two for two in found.comparisons if two.a == first.label and not _privileged(arms, two.b)]
     reproduced = _reproductions(first, found, question)
     gates = (*_gates(first, others, question), *map(_published, reproduced))
     return found.model_copy(update={"gates": gates, "reproductions": reproduced})
+
+
+def one_naming(arms: Sequence[Arm]) -> tuple[Arm, ...]:
+    """Return the arms without suites if one of them knows none, and no name is that of two tasks."""
+    named = [{(trial.suite, trial.task) for trial in arm.trials} for arm in arms]
+    unknown = any(tasks and not any(suite for suite, _ in tasks) for tasks in named)
+    if not unknown or any(len({task for _, task in tasks}) < len(tasks) for tasks in named):
+        return tuple(arms)
+    bare = [tuple(dataclasses.replace(trial, suite="") for trial in arm.trials) for arm in arms]
+    return tuple(dataclasses.replace(arm, trials=trials) for arm, trials in zip(arms, bare, strict=True))
 
 
 def pilot_table(sources: Sequence[str]) -> PairedTable:
