@@ -27,9 +27,9 @@ def rerun(options: RerunOptions) -> int:
     with ExitStack() as stack:
         output = absolute(str(options.output), Path.cwd()) if options.output is not None else _temporary(stack, options)
         shown: QuietListener | LineListener = QuietListener() if options.json else LineListener(out)
-        listener = stack.enter_context(shown)
+        stack.enter_context(shown)
         config = pipeline.rerun_config(options.run_dir, output, options.video)
-        found = pipeline.rerun(options.run_dir, options.episode, config, Catalog.discover(), listener)
+        found = pipeline.rerun(options.run_dir, options.episode, config, Catalog.discover(), shown)
     kept = found.run_dir if found.run_dir.exists() else None
     if options.json:
         print_json(_json(found, kept))
