@@ -103,9 +103,13 @@ class ServerSession:
         return None
 
     def close(self) -> None:
-        """Say that the client is gone."""
+        """Say that the client is gone, and give back what it held at once: no cycle waits for the collector."""
         self.in_episode = False
+        self.over = True
         self._host.left(self._id)
+        self._memory = None
+        self._buffer.clear()
+        self._handlers.clear()
 
     def _frame(self, reply: Message) -> Frame:
         return reply.parts() if self._has(messages.OUT_OF_BAND) else reply.pack()
