@@ -53,6 +53,10 @@ test-tracking: ## Tell a result to real W&B, MLflow and TensorBoard, offline, in
 	    --editable packages/vlassess-link --editable ".[wandb,mlflow,tensorboard]" tensorboard "setuptools<81"
 	$(VENV)-tracking/bin/python -m pytest tests/tracking
 
+.PHONY: test-peers
+test-peers: $(VENV)/.test ## Test the wire against vla-eval and openpi, each in an environment of its own (400 MB)
+	VLASSESS_PEERS=1 $(BIN)/python -m pytest --slow tests/peers tests/link/wire/test_vlaeval.py
+
 .PHONY: check
 check: lint types imports sizes docs ## Check everything but behaviour: style, types, layers, sizes, docs
 

@@ -47,7 +47,7 @@ class Client:
         assert message.seq == self.seq
         return message
 
-    def tell(self, kind: str, payload: Any) -> bytes | None:
+    def tell(self, kind: str, payload: Any) -> Any:
         self.seq += 1
         return self.session.answer(Message(kind, payload, self.seq).pack())
 
