@@ -175,7 +175,8 @@ class Simulation:
 
 
 def _item(number: int) -> WorkItem:
-    given: dict[str, Any] = {"benchmark": "libero@1", "suite": "libero", "task": f"{number % 40}", "index": number // 40}
+    task, index = divmod(number, EPISODES // 40)
+    given: dict[str, Any] = {"benchmark": "libero@1", "suite": "libero", "task": f"{task}", "index": index}
     episode = Episode(f"{number}", f"{number}", seed=0, policy_seed=0, step_limit=STEPS, **given)
     return episode_item("policy", episode)
 

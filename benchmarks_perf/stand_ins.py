@@ -75,3 +75,14 @@ class Still(PredictModelServer):
     def predict(self, obs: Observation, ctx: SessionContext) -> Mapping[str, Any]:
         """Return (1,) of zero."""
         return {"actions": np.zeros(1)}
+
+
+class Batched(PredictModelServer):
+    """Sleeps as long as a model with good batching computes: 18 ms for one observation, 29 ms for sixteen."""
+
+    spec = PolicySpec(PolicyIdentity("batched", revision="1"))
+
+    def predict_batch(self, obs: list[Observation], ctx: list[SessionContext]) -> list[Mapping[str, Any]]:
+        """Return (1, 8) of zeros for each."""
+        time.sleep(0.018 + 0.0007 * len(obs))
+        return [{"actions": np.zeros((1, 8))} for _ in obs]

@@ -248,6 +248,7 @@ class PolicyServer:
                 self._drop(connection, session, "silent" if session.greeted else "no_hello")
                 return
             reply = session.answer(frame)
+            del frame  # an image, perhaps, that nobody needs while the client thinks
             if reply is None:
                 continue
             try:
@@ -262,9 +263,9 @@ class PolicyServer:
         connection.close(1008, reason)
 
     def _on_http(self, connection: Handshake, request: Request) -> Response | None:
-        if len(self._sessions) >= self._options.limits.connections:
-            return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, "too many clients\n")
         answer = self._endpoints.answer(request.path, request.headers.get("Authorization"))
+        if answer is None and len(self._sessions) >= self._options.limits.connections:
+            return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, "too many clients\n")
         if answer is None:
             return None
         response = connection.respond(http.HTTPStatus(answer.status), answer.body)
