@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
+from vlassess.comparison.arms import ComparisonRefusedError
 from vlassess.schema.arms import Arm
 from vlassess.schema.comparison import Design
 from vlassess.schema.config import ComparisonConfig
@@ -20,13 +23,16 @@ def design_of(arms: Sequence[Arm], asked: Mapping[str, Any]) -> Design:
     Args:
         arms: What is compared.
         asked: What is asked for now, of `CHOICES`; None stands for "as declared".
+
+    Raises:
+        ComparisonRefusedError: what is asked for is outside its range.
     """
     declaring = [arm for arm in arms if arm.declared is not None]
     base = declaring[0].declared if declaring and declaring[0].declared is not None else ComparisonConfig()
     given = {name: asked[name] for name in CHOICES if asked.get(name) is not None}
     wanted = {name: value for name, value in given.items() if value != getattr(base, name)}
     sides = {} if wanted.get("test") != "sequential" else {"sides": "two-sided"}
-    chosen = ComparisonConfig(**{**base.model_dump(include=set(CHOICES)), **wanted, **sides})
+    chosen = _valid({**base.model_dump(include=set(CHOICES)), **wanted, **sides})
     changes = [f"{name} was changed after the run: {getattr(base, name)} -> {value}" for name, value in wanted.items()]
     if not declaring:
         changes = []
@@ -50,6 +56,16 @@ def design_of(arms: Sequence[Arm], asked: Mapping[str, Any]) -> Design:
         changes=tuple(changes),
         notes=tuple(notes),
     )
+
+
+def _valid(values: Mapping[str, Any]) -> ComparisonConfig:
+    try:
+        return ComparisonConfig(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        told = f"{name} is {values[name]}; {first['msg'][:1].lower()}{first['msg'][1:]}" if name else first["msg"]
+        raise ComparisonRefusedError(told) from None
 
 
 def _choices(declared: ComparisonConfig | None) -> dict[str, Any]:

@@ -174,6 +174,11 @@ def test_what_cannot_be_compared_is_refused(change: dict[str, object], words: st
         compare((a, other), design((a, other)))
 
 
+def test_a_policy_against_itself_is_said() -> None:
+    a, b = arm_of("A", [trial_of(0, identity="same")]), arm_of("B", [trial_of(0, identity="same")])
+    assert "this compares a policy with itself" in two(compare((a, b), design((a, b)))).notes[0]
+
+
 def test_a_comparison_is_strict_json() -> None:
     arms = arms_with((5, 1, 1, 1))
     found = compare(arms, design(arms))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.runs import config_of, items_of, record_of
-from vlassess.execution.handout import DurationModel, Group, HandOut, group_of
+from vlassess.execution.handout import BlockedHandOut, DurationModel, Group, HandOut, group_of
 from vlassess.schema.items import WorkItem
 
 POLICY = {"local": "vlassess_link.testing:FakePolicy"}
@@ -114,3 +114,43 @@ def test_every_item_is_handed_out_exactly_once(items: list[WorkItem], moves: lis
         assert bool(handout) == (len(handout) > 0)
     out += drained(handout)
     assert Counter(item.item_id for item in out) == Counter(item.item_id for item in ITEMS)
+
+
+BLOCKS = {item.item_id: item.episode.index for item in ITEMS}
+
+
+def test_blocks_come_in_order_and_the_longest_expected_first_in_each() -> None:
+    taken = drained_blocks(BlockedHandOut(ITEMS, DurationModel(EXPECTED).expected, BLOCKS))
+    assert [BLOCKS[item.item_id] for item in taken] == [0] * 6 + [1] * 6 + [2] * 6
+    for block in range(3):
+        lengths = [EXPECTED[group(item)] for item in taken if BLOCKS[item.item_id] == block]
+        assert lengths == sorted(lengths, reverse=True)
+
+
+def test_what_is_put_back_returns_to_its_block() -> None:
+    handout = BlockedHandOut(ITEMS, lambda _: 1.0, BLOCKS)
+    taken = [handout.next(BOTH) for _ in range(8)]
+    first = taken[0]
+    assert first is not None
+    handout.put_back(first)
+    assert handout.next(BOTH) == first
+    assert len(handout) == len(ITEMS) - 8
+
+
+def test_a_block_whose_policy_is_not_ready_does_not_stop_the_others() -> None:
+    handout = BlockedHandOut(ITEMS, lambda _: 1.0, BLOCKS)
+    assert [BLOCKS[item.item_id] for _ in range(9) if (item := handout.next(("a",))) is not None] == [0] * 3 + [
+        1
+    ] * 3 + [2] * 3
+    assert handout.next(("a",)) is None
+    assert len(handout) == 9
+    assert handout
+    assert len(drained_blocks(handout)) == 9
+    assert not handout
+
+
+def drained_blocks(handout: BlockedHandOut) -> list[WorkItem]:
+    taken = []
+    while (item := handout.next(BOTH)) is not None:
+        taken.append(item)
+    return taken
