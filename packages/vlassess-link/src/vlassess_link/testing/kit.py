@@ -1,0 +1,130 @@
+"""What both conformance kits share: checks that are functions with a name and a sentence, results that are data.
+
+A check raises `Broken` where the contract is broken, `NotApplicable` where it says nothing about the subject, and
+returns where the contract holds. Whatever else comes out of the subject's own code fails the check too.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass
+from typing import Any, Callable, Generic, List, Optional, Sequence, Tuple, TypeVar
+
+from vlassess_link.errors import ContractError, VlassessError
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+S = TypeVar("S")
+
+
+class Broken(VlassessError):
+    """The subject breaks its contract; the message says where, with which value, and how to mend it."""
+
+
+class NotApplicable(VlassessError):
+    """The check says nothing about the subject; the message says why."""
+
+
+@dataclass(frozen=True)
+class Check(Generic[S]):
+    """One rule of a contract.
+
+    Attributes:
+        name: As `--only` and pytest name it.
+        sentence: What holds where it passes.
+        run: Raises `Broken` or `NotApplicable`, else returns.
+    """
+
+    name: str
+    sentence: str
+    run: Callable[[S], None]
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What came of one check.
+
+    Attributes:
+        name, sentence: The check's.
+        status: "passed", "failed" or "skipped".
+        reason: Why it failed or was skipped; empty where it passed.
+        seconds: How long it took.
+        traceback: Of the subject's own exception, for people; empty where there was none.
+    """
+
+    name: str
+    sentence: str
+    status: str
+    reason: str = ""
+    seconds: float = 0.0
+    traceback: str = ""
+
+
+@dataclass(frozen=True)
+class KitReport:
+    """What a kit says of one subject.
+
+    Attributes:
+        kit: "benchmark" or "policy".
+        subject: Its name.
+        results: One a check, in the kit's order.
+    """
+
+    kit: str
+    subject: str
+    results: Tuple[CheckResult, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no check failed."""
+        return all(result.status != FAILED for result in self.results)
+
+    def count(self, status: str) -> int:
+        """Return how many checks have a status."""
+        return sum(result.status == status for result in self.results)
+
+    def text(self) -> str:
+        """Return the report for people: a line a check, its reason below it."""
+        lines = [f"{self.kit} {self.subject}"]
+        for result in self.results:
+            lines.append(f"  {result.status:<8} {result.name}: {result.sentence}")
+            if result.reason:
+                lines.append(f"  {'':<8} {result.reason}")
+        counts = ", ".join(f"{self.count(status)} {status}" for status in (PASSED, FAILED, SKIPPED))
+        return "\n".join([*lines, counts])
+
+
+def chosen(checks: Sequence[Check[S]], only: Optional[Sequence[str]]) -> List[Check[S]]:
+    """Return the checks of these names, in the kit's order; all for None.
+
+    Raises:
+        ContractError: no check has one of the names.
+    """
+    names = [check.name for check in checks]
+    unknown = [name for name in only or () if name not in names]
+    if unknown:
+        raise ContractError(f"no check is called {unknown[0]!r}; they are {', '.join(names)}")
+    return [check for check in checks if only is None or check.name in only]
+
+
+def run_check(check: Check[S], subject: S) -> CheckResult:
+    """Run one check; whatever it raises is its result."""
+    begin = time.perf_counter()
+    status, reason, trace = PASSED, "", ""
+    try:
+        check.run(subject)
+    except NotApplicable as skipped:
+        status, reason = SKIPPED, str(skipped)
+    except Broken as broken:
+        status, reason = FAILED, str(broken)
+    except (Exception, SystemExit) as error:
+        status, reason = FAILED, f"{type(error).__name__}: {error}"
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))[-4000:]
+    return CheckResult(check.name, check.sentence, status, reason, round(time.perf_counter() - begin, 6), trace)
+
+
+def expect(holds: Any, broken: str) -> None:
+    """Raise `Broken` with a sentence unless something holds."""
+    if not holds:
+        raise Broken(broken)
