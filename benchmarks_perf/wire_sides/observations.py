@@ -27,11 +27,17 @@ def state() -> np.ndarray:
 
 
 def serve_measurements(version: str, once: Callable[[], object]) -> None:
-    """Say what this is; then, for each line with a number of calls on stdin, print the seconds that they took."""
+    """Say what this is; then, for each line with a number of calls on stdin, report on that many."""
     print(version, flush=True)
     for line in sys.stdin:
-        calls = int(line)
-        begun = time.perf_counter()
-        for _ in range(calls):
+        times = [time.perf_counter()]
+        for _ in range(int(line)):
             once()
-        print(time.perf_counter() - begun, flush=True)
+            times.append(time.perf_counter())
+        report(times)
+
+
+def report(times: list[float]) -> None:
+    """Print the median and the mean of the seconds between neighbouring times."""
+    gaps = np.diff(times)
+    print(float(np.median(gaps)), float(np.mean(gaps)), flush=True)

@@ -1,4 +1,4 @@
-"""openpi: its client, and a server made as its own is (asyncio, metadata first, its codec); the server is not published."""
+"""openpi: its client, and a server made as its own, which is not published: asyncio, metadata first, its codec."""
 
 from __future__ import annotations
 

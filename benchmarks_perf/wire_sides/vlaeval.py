@@ -8,7 +8,7 @@ import time
 
 import anyio
 import numpy as np
-from observations import images, state
+from observations import images, report, state
 from vla_eval.connection import Connection
 from vla_eval.model_servers.predict import PredictModelServer
 from vla_eval.model_servers.serve import serve_async
@@ -48,11 +48,11 @@ async def ask(url: str, image_format: str) -> None:
         await connection.start_episode({"task": {"name": "task"}})
         print(f"vla-eval {importlib.metadata.version('vla-eval')}, numpy {np.__version__}", flush=True)
         for line in sys.stdin:
-            calls = int(line)
-            begun = time.perf_counter()
-            for _ in range(calls):
+            times = [time.perf_counter()]
+            for _ in range(int(line)):
                 await connection.act(obs)
-            print(time.perf_counter() - begun, flush=True)
+                times.append(time.perf_counter())
+            report(times)
 
 
 if __name__ == "__main__":

@@ -64,11 +64,11 @@ def wait_until_healthy(url: str, seconds: float) -> None:
             time.sleep(0.2)
 
 
-def finished(command: list[str], **options: Any) -> str:
+def finished(command: list[str], code: int = 0, **options: Any) -> str:
     done: subprocess.CompletedProcess[str] = subprocess.run(
         command, capture_output=True, text=True, timeout=300, check=False, **options
     )
-    assert done.returncode == 0, done.stderr[-3000:] + done.stdout[-1000:]
+    assert done.returncode == code, done.stderr[-3000:] + done.stdout[-1000:]
     return done.stdout
 
 
@@ -84,7 +84,7 @@ def records_of(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
 
 
-def vlassess_run(folder: Path, policy: dict[str, Any]) -> list[dict[str, Any]]:
+def vlassess_run(folder: Path, policy: dict[str, Any], code: int = 0) -> list[dict[str, Any]]:
     config = {
         "name": "walk",
         "benchmark": {"target": f"{FAKES}:FakeBenchmark", "params": {"image": 4}},
@@ -94,7 +94,7 @@ def vlassess_run(folder: Path, policy: dict[str, Any]) -> list[dict[str, Any]]:
         "output": "runs",
     }
     (folder / "walk.yaml").write_text(json.dumps(config))
-    finished([str(BIN / "vlassess"), "run", "walk.yaml"], cwd=folder)
+    finished([str(BIN / "vlassess"), "run", "walk.yaml"], code, cwd=folder)
     (run,) = (folder / "runs").iterdir()
     return records_of(run)
 
@@ -232,7 +232,8 @@ def test_our_run_evaluates_a_server_of_openpis_protocol(openpi: str, tmp_path: P
         assert server.stdout is not None
         url = f"ws://127.0.0.1:{server.stdout.readline().strip()}"
         mapping = {"like": "libero", "images": {"observation/image": "front"}}
-        records = vlassess_run(tmp_path, {"url": url, "dialect": "openpi", "mapping": mapping})
+        # 3: no episode ended without an error.
+        records = vlassess_run(tmp_path, {"url": url, "dialect": "openpi", "mapping": mapping}, code=3 if raises else 0)
     if raises:
         assert [record["error"]["origin"] for record in records] == ["policy"] * 4
         assert "out of luck" in records[0]["error"]["message"]
