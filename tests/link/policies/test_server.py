@@ -178,6 +178,10 @@ def test_a_process_that_dies_in_mid_predict_is_a_lost_connection(
         (["--set", "nonsense"], 2, "--set 'nonsense' is no key=value"),
         (["--params-json", "[1]"], 2, "must be a JSON object"),
         (["--params-json", '{"value": NaN}'], 2, "no strict JSON"),
+        (["--tls-cert", "a.pem"], 2, "--tls-cert and --tls-key belong together"),
+        (["--tls-cert", "/nowhere", "--tls-key", "/nowhere"], 2, "cannot be used"),
+        (["--token-file", "/nowhere"], 2, "the token file /nowhere cannot be read"),
+        (["--max-batch", "0"], 2, "--max-batch is 0"),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(
