@@ -19,8 +19,10 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from vlassess.schema import config, interpreter, items, manifest, summary
+from vlassess.schema import comparison, config, decision, interpreter, items, manifest, summary
+from vlassess.schema.comparison import COMPARISON_SCHEMA, Comparison
 from vlassess.schema.config import RunConfig
+from vlassess.schema.decision import DECISION_SCHEMA, Decision
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import MANIFEST_SCHEMA, RunManifest
 from vlassess.schema.summary import SUMMARY_SCHEMA, Summary
@@ -29,7 +31,7 @@ from vlassess_link.data import RECORD_SCHEMA, EpisodeRecord
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-MODULES = (config, interpreter, items, manifest, summary, data, spaces, specs)
+MODULES = (comparison, config, decision, interpreter, items, manifest, summary, data, spaces, specs)
 """Where the types of the files are."""
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "schemas"
@@ -43,6 +45,11 @@ FILES: Mapping[str, tuple[type, str]] = {
     "benchmark": (BenchmarkSpec, "`benchmark_spec` of run.json, and a benchmark's spec.json."),
     "policy": (PolicySpec, "A value of `policy_specs` of run.json."),
     "summary": (Summary, f"Standard output of `vlassess report --json`, schema version {SUMMARY_SCHEMA}."),
+    "decision": (Decision, f"decision.json, schema version {DECISION_SCHEMA}: what a stopping rule came to."),
+    "comparison": (
+        Comparison,
+        f"Standard output of `vlassess compare --json`, schema version {COMPARISON_SCHEMA}.",
+    ),
 }
 """Name of the schema -> the type that it is made from, and what it is of."""
 

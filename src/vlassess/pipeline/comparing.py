@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vlassess.comparison import ComparisonRefusedError, compare, design_of, match
-from vlassess.comparison.compare import control_of
+from vlassess.comparison import ComparisonRefusedError, design_of, match
+from vlassess.comparison.compare import compare, control_of
 from vlassess.pipeline.arms import arms_of
 from vlassess.schema.arms import Arm
 from vlassess.schema.comparison import Comparison, GateResult, ReproductionResult, TwoArms

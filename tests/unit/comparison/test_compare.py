@@ -10,7 +10,8 @@ from scipy.stats import binomtest, fisher_exact
 from statsmodels.stats.multitest import multipletests
 
 from tests.unit.comparison.build import arm_of, arms_with, design, moved, trial_of
-from vlassess.comparison import ComparisonRefusedError, compare
+from vlassess.comparison import ComparisonRefusedError
+from vlassess.comparison.compare import compare
 from vlassess.schema.comparison import Comparison, TwoArms
 from vlassess.schema.config import ComparisonConfig
 
