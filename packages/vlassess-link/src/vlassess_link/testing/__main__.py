@@ -31,17 +31,14 @@ from vlassess_link.testing.kit import KitReport
 def main(argv: Optional[List[str]] = None) -> int:
     """Run what the command line asks for and return the exit code."""
     options = _parser().parse_args(argv)
-    out = _set_stdout_aside()
-    try:
-        if options.what == "courses":
-            return _courses(out)
-        report = _report(options)
-    except VlassessError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 2
-    out.write(json.dumps(to_json(report), allow_nan=False) + "\n")
-    out.flush()
-    return 0 if report.ok else 1
+    with _set_stdout_aside() as out:
+        try:
+            found: Any = _courses() if options.what == "courses" else _report(options)
+        except VlassessError as error:
+            sys.stderr.write(f"error: {error}\n")
+            return 2
+        out.write(json.dumps(to_json(found), allow_nan=False) + "\n")
+        return 1 if isinstance(found, KitReport) and not found.ok else 0
 
 
 def _report(options: argparse.Namespace) -> KitReport:
@@ -59,7 +56,7 @@ def _report(options: argparse.Namespace) -> KitReport:
     return report
 
 
-def _courses(out: TextIO) -> int:
+def _courses() -> List[Dict[str, str]]:
     asked: Dict[str, Any] = json.loads(sys.stdin.read())
     benchmark: Benchmark = load_target(asked["target"], Benchmark, asked["params"])
     found = []
@@ -67,9 +64,7 @@ def _courses(out: TextIO) -> int:
         episode = from_json(Episode, raw)
         found.append(run_course(benchmark, episode, lively(benchmark.spec, 7, asked["steps"])).digests)
     benchmark.close()
-    out.write(json.dumps(found) + "\n")
-    out.flush()
-    return 0
+    return found
 
 
 def _parser() -> argparse.ArgumentParser:

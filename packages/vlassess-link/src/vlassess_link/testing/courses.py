@@ -17,6 +17,7 @@ from vlassess_link.data import Episode, Observation, RawObservation
 from vlassess_link.digest import ArrayDigest, arrays_digest, content_id
 from vlassess_link.jsonable import to_json
 from vlassess_link.seeds import episode_seed, noise, policy_seed
+from vlassess_link.spaces import Layout
 from vlassess_link.specs import BenchmarkSpec, TaskSpec
 from vlassess_link.testing.kit import Broken
 
@@ -48,20 +49,20 @@ def still(spec: BenchmarkSpec) -> np.ndarray:
     """Return an action that asks for nothing: the hold action, else zeros within the bounds."""
     if spec.hold_action is not None:
         return np.array(spec.hold_action, np.float64)
-    return np.clip(np.zeros(spec.action.size), *bounds(spec))
+    return np.clip(np.zeros(spec.action.size), *bounds(spec.action))
 
 
 def lively(spec: BenchmarkSpec, seed: int, steps: int) -> np.ndarray:
     """Return (steps, D) legal actions that move everything, the same for the same seed."""
-    low, high = bounds(spec)
+    low, high = bounds(spec.action)
     return noise(seed, 0).uniform(low, high, (steps, spec.action.size)).astype(np.float64)
 
 
-def bounds(spec: BenchmarkSpec) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the least and greatest legal value of each number of an action, -1 and 1 where none is declared."""
-    parts = [(part.size, part.low, part.high) for part in spec.action.components]
-    low = [np.full(size, -1.0 if least is None else least) for size, least, _ in parts]
-    high = [np.full(size, 1.0 if greatest is None else greatest) for size, _, greatest in parts]
+def bounds(layout: Layout, otherwise: float = 1.0) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the least and greatest legal value of each number, minus and plus ``otherwise`` where none is declared."""
+    parts = [(part.size, part.low, part.high) for part in layout.components]
+    low = [np.full(size, -otherwise if least is None else least) for size, least, _ in parts]
+    high = [np.full(size, otherwise if greatest is None else greatest) for size, _, greatest in parts]
     return np.concatenate(low), np.concatenate(high)
 
 
