@@ -84,7 +84,7 @@ def contenders() -> dict[str, Contender]:
 
 def _peer(name: str) -> str:
     command = [OURS, str(ROOT / "tools" / "peers.py"), name]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip()[-300:])
     return done.stdout.strip()
