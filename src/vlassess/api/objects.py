@@ -18,7 +18,13 @@ class Borrowed(PredictModelServer):
 
     def __init__(self, model: PredictModelServer) -> None:
         self.spec = model.spec
+        self.max_batch_size = model.max_batch_size
         self._model = model
+
+    @property
+    def batched(self) -> bool:
+        """Whether the model has batches."""
+        return self._model.batched
 
     def __getattr__(self, name: str) -> Any:
         """Offer whatever optional calls the model has."""
@@ -31,6 +37,10 @@ class Borrowed(PredictModelServer):
     def predict(self, obs: Observation, ctx: SessionContext) -> Answer:
         """Ask the model."""
         return self._model.predict(obs, ctx)
+
+    def predict_batch(self, obs: list[Observation], ctx: list[SessionContext]) -> list[Answer]:
+        """Ask the model."""
+        return self._model.predict_batch(obs, ctx)
 
     def query(self, observations: Sequence[Observation], noise_seed: int) -> list[Answer]:
         """Ask the model."""

@@ -13,7 +13,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +176,8 @@ def dropped(server: PolicyServer, reason: str) -> Callable[[], bool]:
 
 @pytest.mark.parametrize(("limit", "reason"), [("hello", "no_hello"), ("idle", "silent"), ("episode", "silent")])
 def test_silent_clients_are_dropped_and_counted(limit: str, reason: str) -> None:
-    with PolicyServer(Counter(), options=ServerOptions(limits=replace(Limits(), **{limit: 0.2}))) as server:
+    short: dict[str, Any] = {limit: 0.2}
+    with PolicyServer(Counter(), options=ServerOptions(limits=Limits(**short))) as server:
         if limit == "hello":
             raw = socket.create_connection(("127.0.0.1", server.port))
             raw.sendall(UPGRADE)
