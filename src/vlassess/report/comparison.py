@@ -18,7 +18,7 @@ def render_comparison(found: Comparison) -> Group:
     """Return the tables of a comparison and what must be known of it; texts are shown as they are."""
     parts: list[RenderableType] = [_arms(found.arms)]
     for two in found.comparisons:
-        parts += [Text(f"{two.a} against {two.b}", style="bold"), _effects(two), *map(_plain, sentences(two))]
+        parts += [Text(one_line(f"{two.a} against {two.b}"), style="bold"), _effects(two), *map(_plain, sentences(two))]
     if found.ranks:
         parts.append(_ranks(found))
     parts += [_marked("note", line) for line in (*found.notes, *found.design.notes)]

@@ -173,3 +173,25 @@ def test_two_policies_of_one_run_race_until_they_are_told_apart(invoke: Invoke) 
     changed = invoke("run", "--resume", result["run_dir"], "--continue", "--set", "comparison.alpha=0.2")
     assert changed.code == 2
     assert "its stopping rule is false if it is changed now" in changed.err
+
+
+def test_an_episode_in_error_holds_its_block_until_a_resume_has_its_result(invoke: Invoke, tmp_path: Path) -> None:
+    write_csv(tmp_path / "none.csv", "none", 0, n=12)
+    named = (tmp_path / "none.csv").read_text(encoding="utf-8").replace("none,to", "none,walk,to")
+    (tmp_path / "none.csv").write_text(named.replace("policy,", "policy,suite,"), encoding="utf-8")
+    struck = tmp_path / "struck"
+    params = f"{{image: 0, fault: reset_raises, fault_indices: [0,1,2,3,4,5,6,7,8,9,10,11], fault_once_file: {struck}}}"
+    rule = ("--compare-with", "none.csv", "--stop-when-decided", "alpha=0.05", "--workers", "1")
+    settings = ("--set", f"benchmark.params={params}", "--set", "execution.retries=0", "--set", "episodes=12")
+    said = invoke("run", "walk.yaml", *rule, *settings)
+    assert said.code == 3, said.err
+    (folder,) = tmp_path.glob("runs/walk-*")
+    assert "not decided after 0 of 12 blocks" in said.out
+    assert "the comparison waits for block 1, which lacks walk/to-" in said.err
+    assert len((folder / "episodes.jsonl").read_text(encoding="utf-8").splitlines()) == 24
+    again = invoke("run", "--resume", folder)
+    assert again.code == 0, again.err
+    assert "walker is better than none" in again.out
+    found = json.loads(invoke("compare", folder, "none.csv", "--json").out)
+    assert found["comparisons"][0]["sequential"]["blocks"] == 12
+    assert found["comparisons"][0]["pairing"]["design"] == "unpaired"
