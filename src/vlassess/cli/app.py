@@ -18,6 +18,7 @@ from vlassess.cli.options import (
     RerunOptions,
     RunOptions,
     ServeOptions,
+    TuneOptions,
     takes,
 )
 
@@ -107,6 +108,20 @@ def serve(options: ServeOptions) -> int:
     from vlassess.cli.serving import serve
 
     return serve(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess tune my.yaml",
+        "vlassess tune my.yaml --policy my_model.py:MyModel --max-workers 16 --seconds 20",
+    )
+)
+@takes(TuneOptions)
+def tune(options: TuneOptions) -> int:
+    """Measure how many workers and which batch size suit a config on this machine, and write a config with them."""
+    from vlassess.cli.tuning import tune_config
+
+    return tune_config(options)
 
 
 @app.command(

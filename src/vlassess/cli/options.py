@@ -302,6 +302,25 @@ class BudgetOptions:
     json: Json = False
 
 
+@dataclasses.dataclass(frozen=True)
+class TuneOptions(PlanOptions):
+    """Options of ``vlassess tune``."""
+
+    label: Annotated[
+        str | None,
+        typer.Option(help="Which policy, where several have a server.", show_default=False),
+    ] = None
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the config, the numbers and the plots.")] = (
+        Path("tuning")
+    )
+    seconds: Annotated[float, typer.Option(min=0.1, help="Length of each measurement.")] = 5.0
+    max_workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most workers tried; twice the cores without it.", show_default=False),
+    ] = None
+    max_batch: Annotated[int, typer.Option(min=1, help="Greatest batch size that is tried.")] = 16
+
+
 def takes(options: type[T]) -> Callable[[Callable[[T], int]], Callable[..., None]]:
     """Make a function of one ``options`` value, which returns an exit code, a command with its fields as parameters."""
 
