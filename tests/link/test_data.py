@@ -135,5 +135,5 @@ def test_a_record_has_an_outcome_or_an_error_and_never_both() -> None:
 def test_compared_fields_exist_and_leave_out_what_differs_between_machines() -> None:
     names = {field.name for field in dataclasses.fields(EpisodeRecord)}
     assert set(COMPARED) <= names
-    left_out = {"attempt", "error", "initial_state", "images_digest", "action_low", "action_high"}
+    left_out = {"attempt", "error", "initial_state", "images_digest", "action_low", "action_high", "clipped"}
     assert names - set(COMPARED) == left_out | {"seconds", "started", "host", "worker", "schema"}

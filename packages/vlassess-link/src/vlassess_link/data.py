@@ -133,8 +133,13 @@ class ActionChunk:
         return cls(check_actions(np.atleast_2d(actions)), given)
 
 
-def check_actions(actions: np.ndarray, size: Optional[int] = None) -> np.ndarray:
+def check_actions(actions: np.ndarray, size: Optional[int] = None, whose: str = "the benchmark takes") -> np.ndarray:
     """Return ``actions`` if they are a legal (T, D) chunk.
+
+    Args:
+        actions: The chunk.
+        size: D, None for any.
+        whose: Who says so, for the error.
 
     Raises:
         InvalidActionError: wrong dtype, shape or size, or a value that is not finite; names the place.
@@ -146,7 +151,7 @@ def check_actions(actions: np.ndarray, size: Optional[int] = None) -> np.ndarray
     if actions.ndim != 2 or 0 in actions.shape:
         raise InvalidActionError(f"actions have shape {actions.shape}; it must be (T, D) with T and D at least 1")
     if size is not None and actions.shape[1] != size:
-        raise InvalidActionError(f"actions have {actions.shape[1]} components; the benchmark takes {size}")
+        raise InvalidActionError(f"actions have {actions.shape[1]} components; {whose} {size}")
     if not np.isfinite(actions).all():
         row, column = (int(i) for i in np.argwhere(~np.isfinite(actions))[0])
         raise InvalidActionError(f"action {row} of the chunk has {actions[row, column]} in component {column}")
@@ -270,6 +275,7 @@ class EpisodeRecord:
         images_digest: Of every delivered image; information only, since drivers differ.
         actions_digest: Of every executed action.
         action_low, action_high: Least and greatest executed value of each action component.
+        clipped: How many executed actions were outside the benchmark's bounds and were clipped, as its layout allows.
         observations: How many observations were made and delivered.
         horizon: Actions executed per observation.
         seconds: Wall seconds by phase, and "total".
@@ -306,6 +312,7 @@ class EpisodeRecord:
     action_high: Tuple[float, ...] = ()
     observations: int = 0
     horizon: int = 1
+    clipped: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     started: str = ""
     host: str = ""

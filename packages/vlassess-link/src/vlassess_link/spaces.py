@@ -3,7 +3,7 @@
 A 7-vector can be a delta or an absolute pose, its rotation an axis-angle or Euler angles, its gripper
 positive for open or for close: the data alone cannot tell, and getting one wrong moved published scores
 by 3 to 55 points. So both sides declare a layout made of `Component`s from one closed vocabulary.
-Comparing and converting layouts builds on these types.
+Comparing and converting layouts builds on these types: see the package `conventions`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ ROTATIONS = (
     "axis_angle_2pi",  # axis times angle, angle in [0, 2 pi]: robosuite's, no antipodal flip
     "quaternion_wxyz",
     "quaternion_xyzw",
-    "euler_xyz",  # intrinsic, radians unless `unit` says otherwise
+    "euler_xyz",  # intrinsic (about the moving axes), radians unless `unit` says otherwise
+    "euler_xyz_fixed",  # about the fixed axes: roll, pitch, yaw
     "rot6d_interleaved",  # rows of the first two matrix columns
     "rot6d_contiguous",  # first column, then second column
     "matrix",  # 9 numbers, row by row
@@ -91,9 +92,13 @@ class Component:
 class Layout:
     """The whole of a 1-D array, component after component.
 
+    A layout of no component is a declaration too: a policy that reads no state, or whose actions mean nothing in
+    particular, as a baseline's.
+
     Attributes:
         components: In order; names are unique.
-        clip: Actions only: values outside the bounds are legal, and the benchmark clips them.
+        clip: Actions only: values outside the bounds are legal; they are clipped and counted. Without it they are an
+            error of the policy.
     """
 
     components: Tuple[Component, ...]

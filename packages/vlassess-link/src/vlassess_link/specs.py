@@ -53,8 +53,10 @@ class ImageConvention:
     Attributes:
         colour: One of `COLOUR_ORDERS`; the wire carries "rgb".
         orientation: One of `ORIENTATIONS`, relative to how a person would look at the scene.
-        crop: Side of the centre crop as a share of the whole, 1.0 for none.
-        resize: Name of the resize method, None where the image comes at its size.
+        crop: Side of the centre crop as a share of the whole, 1.0 for none; a crop of 0.9 of the area has the side
+            0.9487.
+        resize: Name of the resize method, None where the image comes at its size. A policy that names one of
+            `conventions.images.RESIZES` gets its `image_size` by it where no camera renders at that size.
     """
 
     colour: str = "rgb"
@@ -65,6 +67,8 @@ class ImageConvention:
     def __post_init__(self) -> None:
         require_one_of("colour", self.colour, COLOUR_ORDERS)
         require_one_of("orientation", self.orientation, ORIENTATIONS)
+        if not 0.0 < self.crop <= 1.0:
+            raise ContractError(f"crop is {self.crop}; it must be a share above 0 and at most 1")
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,11 @@ class PolicySpec:
         image_size: (height, width) in pixels, None for the benchmark's default.
         image_dtypes: What it accepts, of `IMAGE_DTYPES`; floats are on the same scale [0, 255].
         image: How it expects pixels.
-        state: Proprioception layout that it reads; None where it reads none or declares nothing.
-        action: Layout of one action; None where it declares nothing.
+        state: Proprioception layout that it reads, of no component where it reads none; None where it declares
+            nothing: it then gets the benchmark's as it is.
+        action: Layout of one action, of no component where its numbers mean nothing in particular; None where it
+            declares nothing.
+        control_rate_hz: Control steps a second that its actions are meant for; None where it declares nothing.
         chunk: Actions in one answer (T).
         horizon: How many of a chunk are executed before the next observation, 1 to `chunk`.
         observe: "on_demand" (once per horizon) or "every_step" (ensembling, history).
@@ -99,6 +106,7 @@ class PolicySpec:
     image: ImageConvention = ImageConvention()
     state: Optional[Layout] = None
     action: Optional[Layout] = None
+    control_rate_hz: Optional[float] = None
     chunk: int = 1
     horizon: int = 1
     observe: str = "on_demand"

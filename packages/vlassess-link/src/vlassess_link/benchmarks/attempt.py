@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import platform
 from dataclasses import dataclass
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
@@ -21,8 +22,10 @@ from vlassess_link.benchmarks.recording import (
     recorded_view,
 )
 from vlassess_link.benchmarks.watched import Monitor, WatchedBenchmark, WatchedPolicy
-from vlassess_link.data import Episode, EpisodeRecord
+from vlassess_link.conventions.compare import plan
+from vlassess_link.data import Episode, EpisodeRecord, Outcome
 from vlassess_link.digest import arrays_digest
+from vlassess_link.errors import ContractError
 from vlassess_link.policies.base import Policy
 from vlassess_link.specs import PolicySpec
 
@@ -59,7 +62,9 @@ class Attempt:
         self._benchmark = WatchedBenchmark(benchmark, monitor)
         self._recorder = Recorder(job.artifacts, monitor.enter, lambda: monitor.seconds) if job.artifacts else None
         delivered = RecordedPolicy(policy, self._recorder) if self._recorder else policy
-        self._policy = WatchedPolicy(delivered, benchmark.spec, monitor)
+        self._policy = WatchedPolicy(delivered, monitor)
+        self._clipped: Callable[[], int] = lambda: 0
+        self._trace: Optional[Trace] = None
         self._horizon = effective_horizon(policy.spec, job.horizon)
         self._started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
         self._begin: float = monitor.clock()
@@ -75,11 +80,14 @@ class Attempt:
         ending: Dict[str, Any] = {}
         recorded: Optional[RecordedBenchmark] = None
         try:
-            view = view_for(self._benchmark.spec, self._policy.spec)
-            self._policy.view = view
+            policy = self._converted()
+            view = view_for(self._benchmark.spec, policy.spec)
+            policy.view = view
             self._raw_benchmark.view = recorded_view(view, self._benchmark.spec, self._job.artifacts)
             recorded = self._recorded(blind=not view.cameras)
-            ending["outcome"] = run_episode(self._job.episode, recorded or self._benchmark, self._policy, self._horizon)
+            bounded = BoundedBenchmark(recorded or self._benchmark)
+            self._clipped = lambda: bounded.clipped
+            ending["outcome"] = self._loop(bounded, policy)
         except (Exception, SystemExit) as error:
             ending["error"] = error_info(error, self._monitor.phase)
         finally:

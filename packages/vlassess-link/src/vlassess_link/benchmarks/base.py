@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
-from typing import Mapping, Optional, Tuple
+from typing import Dict, Mapping, Optional, Tuple
 
 import numpy as np
 
+from vlassess_link.conventions.images import rendered_size
 from vlassess_link.data import Episode, Observation, RawObservation, StepOutcome, StepResult
 from vlassess_link.errors import ContractError
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
@@ -37,28 +38,30 @@ class View:
 def view_for(benchmark: BenchmarkSpec, policy: PolicySpec) -> View:
     """Return the cameras and sizes to render for a policy.
 
-    The policy's size is used where the camera offers it.
+    The policy's size is used where the camera offers it; else the camera's default, where the policy names how its
+    images are resized.
 
     Raises:
         ContractError: the policy looks at a camera, or wants a size, that the benchmark does not offer.
     """
     offered = {camera.name: camera for camera in benchmark.cameras}
     wanted = tuple(offered) if policy.cameras is None else policy.cameras
-    cameras = {}
+    cameras: Dict[str, Tuple[int, int]] = {}
     for name in wanted:
         if name not in offered:
             raise ContractError(
                 f"the policy {policy.identity.name!r} looks at camera {name!r}; {benchmark.name} has "
                 f"{', '.join(offered) or 'none'}: change `cameras` in the policy's spec"
             )
-        sizes = [tuple(size) for size in offered[name].sizes]
-        size = sizes[0] if policy.image_size is None else tuple(policy.image_size)
-        if size not in sizes:
+        size = rendered_size(offered[name], policy)
+        if size is None:
+            asked = "x".join(str(side) for side in policy.image_size or ())
+            sizes = ", ".join(f"{height}x{width}" for height, width in offered[name].sizes)
             raise ContractError(
-                f"the policy {policy.identity.name!r} wants {name!r} at {size[0]}x{size[1]}; {benchmark.name} offers "
-                f"{', '.join(f'{h}x{w}' for h, w in sizes)}: change `image_size` in the policy's spec"
+                f"the policy {policy.identity.name!r} wants {name!r} at {asked}; {benchmark.name} offers {sizes}: "
+                "change `image_size` in the policy's spec, or name how to resize in `image.resize`"
             )
-        cameras[name] = (int(size[0]), int(size[1]))
+        cameras[name] = size
     return View(cameras)
 
 

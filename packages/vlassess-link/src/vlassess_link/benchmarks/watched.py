@@ -6,6 +6,7 @@ They are wrappers, so that the loop knows nothing of them.
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 from typing import Callable, Dict, Mapping, Optional, Tuple
 
@@ -26,11 +27,15 @@ from vlassess_link.errors import BenchmarkFault, ObservationError
 from vlassess_link.policies.base import Policy
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
+BESIDE = "beside"
+"""Phase of a thread beside the attempt's own while it does nothing."""
+
 
 class Monitor:
     """What is going on now and how long each phase took; another thread may read `now` at any time.
 
-    A phase lasts until the next call begins, so that what is wrong with a call's answer is charged to it.
+    A phase lasts until the next call begins, so that what is wrong with a call's answer is charged to it. A policy
+    that works beside the simulator does so in a thread of its own, which has a phase of its own here.
 
     Attributes:
         now: (running phase, when it began in seconds of ``clock``): one value, so that a reader never sees
@@ -50,24 +55,44 @@ class Monitor:
         self._tell = tell
         self.now: Tuple[str, float] = ("idle", clock())
         self.seconds: Dict[str, float] = {}
+        self._own = threading.get_ident()
+        self._beside: Dict[int, Tuple[str, float]] = {}
+        self._lock = threading.Lock()
 
     @property
     def phase(self) -> str:
-        """The running phase."""
-        return self.now[0]
+        """The running phase of the thread that asks."""
+        return self._beside.get(threading.get_ident(), self.now)[0]
+
+    @property
+    def running(self) -> Tuple[Tuple[str, float], ...]:
+        """The running phase of every thread, and when it began."""
+        return (self.now, *tuple(self._beside.values()))
 
     def enter(self, phase: str) -> str:
         """Begin a phase and return the one that it interrupts."""
+        me = threading.get_ident()
         time_now = self.clock()
-        before, since = self.now
-        self.seconds[before] = self.seconds.get(before, 0.0) + time_now - since
+        before, since = self.now if me == self._own else self._beside.get(me, (BESIDE, time_now))
+        with self._lock:
+            self.seconds[before] = self.seconds.get(before, 0.0) + time_now - since
+        if me != self._own:
+            self._beside[me] = (phase, time_now)
+            return before
         self.now = (phase, time_now)
         if self._tell is not None:
             self._tell(phase)
         return before
 
+    def leave(self) -> None:
+        """End the phase of a thread beside the attempt's own; nothing in that one itself."""
+        if threading.get_ident() != self._own:
+            self.enter(BESIDE)
+            self._beside.pop(threading.get_ident(), None)
+
     def clear(self) -> None:
-        """Forget the last attempt's seconds."""
+        """Forget the last attempt's seconds; the next one belongs to the thread that calls this."""
+        self._own = threading.get_ident()
         self.seconds = {}
         self.now = (self.phase, self.clock())
 
@@ -137,17 +162,11 @@ class WatchedBenchmark(Benchmark):
 
 
 class WatchedPolicy(Policy):
-    """A policy whose calls are timed, and whose delivered inputs are checked and digested.
+    """A policy whose calls are timed, and whose delivered inputs are digested."""
 
-    Attributes:
-        view: What it looks at; None: nobody knows, and cameras are not checked.
-    """
-
-    def __init__(self, inner: Policy, benchmark: BenchmarkSpec, monitor: Monitor) -> None:
+    def __init__(self, inner: Policy, monitor: Monitor) -> None:
         self.spec = inner.spec
-        self.view: Optional[View] = None
         self._inner = inner
-        self._benchmark = benchmark
         self._monitor = monitor
         self._inputs = ArrayDigest()
         self._images = ArrayDigest()
@@ -169,8 +188,7 @@ class WatchedPolicy(Policy):
         self._inner.reset(start, policy_seed)
 
     def predict(self, obs: Observation) -> ActionChunk:
-        """Check and digest what is delivered, then ask the policy."""
-        check_observation(obs, self._benchmark, self.spec, self.view)
+        """Digest what is delivered, then ask the policy; extras that it does not name are left out."""
         extras = {name: value for name, value in obs.extras.items() if name in self.spec.extras}
         obs = dataclasses.replace(obs, extras=extras)
         self._monitor.enter("other")
@@ -194,7 +212,8 @@ def check_observation(
     Args:
         obs: What make_obs() returned.
         benchmark: Declares the state's layout and the extras.
-        policy: Declares the image dtypes, and whether it reads a state.
+        policy: Declares the image dtypes (bytes become floats where it takes floats only), and whether it reads a
+            state.
         view: Cameras and sizes that were asked for; None: these are not checked.
 
     Raises:
@@ -222,7 +241,7 @@ def _check_image(name: str, image: np.ndarray, policy: PolicySpec, view: Optiona
             f"image {name!r} is {image.shape[0]}x{image.shape[1]}; "
             f"{'x'.join(str(side) for side in view.cameras[name])} was asked for: render what `self.view` says"
         )
-    if image.dtype.name not in policy.image_dtypes:
+    if image.dtype.name not in policy.image_dtypes and image.dtype != np.uint8:
         raise ObservationError(
             f"image {name!r} is {image.dtype}; the policy {policy.identity.name!r} takes "
             f"{' or '.join(policy.image_dtypes)}: declare it in its `image_dtypes` or convert"
@@ -231,7 +250,7 @@ def _check_image(name: str, image: np.ndarray, policy: PolicySpec, view: Optiona
 
 def _check_state(state: Optional[np.ndarray], benchmark: BenchmarkSpec, policy: PolicySpec) -> None:
     if state is None:
-        if policy.state is not None:
+        if policy.state is not None and policy.state.components:
             raise ObservationError(f"make_obs() delivered no state; the policy {policy.identity.name!r} reads one")
         return
     size = benchmark.state.size if benchmark.state is not None else None

@@ -1,0 +1,1 @@
+"""What both sides' conventions have in common: what is compared, refused, converted."""
