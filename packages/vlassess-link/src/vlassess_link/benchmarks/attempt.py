@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
 import platform
@@ -13,6 +12,7 @@ import numpy as np
 
 from vlassess_link.benchmarks.base import Benchmark, view_for
 from vlassess_link.benchmarks.charging import PHASES, error_info
+from vlassess_link.benchmarks.converted import BoundedBenchmark, ConvertedPolicy
 from vlassess_link.benchmarks.loop import run_episode
 from vlassess_link.benchmarks.recording import (
     ArtifactRequest,
@@ -23,7 +23,7 @@ from vlassess_link.benchmarks.recording import (
 )
 from vlassess_link.benchmarks.watched import Monitor, WatchedBenchmark, WatchedPolicy
 from vlassess_link.conventions.compare import plan
-from vlassess_link.data import Episode, EpisodeRecord, Outcome
+from vlassess_link.data import Episode, EpisodeRecord
 from vlassess_link.digest import arrays_digest
 from vlassess_link.errors import ContractError
 from vlassess_link.policies.base import Policy
@@ -64,7 +64,6 @@ class Attempt:
         delivered = RecordedPolicy(policy, self._recorder) if self._recorder else policy
         self._policy = WatchedPolicy(delivered, monitor)
         self._clipped: Callable[[], int] = lambda: 0
-        self._trace: Optional[Trace] = None
         self._horizon = effective_horizon(policy.spec, job.horizon)
         self._started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
         self._begin: float = monitor.clock()
@@ -87,7 +86,7 @@ class Attempt:
             recorded = self._recorded(blind=not view.cameras)
             bounded = BoundedBenchmark(recorded or self._benchmark)
             self._clipped = lambda: bounded.clipped
-            ending["outcome"] = self._loop(bounded, policy)
+            ending["outcome"] = run_episode(self._job.episode, bounded, policy, self._horizon)
         except (Exception, SystemExit) as error:
             ending["error"] = error_info(error, self._monitor.phase)
         finally:
@@ -95,6 +94,13 @@ class Attempt:
         if recorded is not None:
             recorded.finish()
         return self.record(**ending)
+
+    def _converted(self) -> ConvertedPolicy:
+        found = plan(self._policy.spec, self._benchmark.spec)
+        if found.fit.reasons:
+            # A run has refused this before its first episode, so the other side has changed since.
+            raise ContractError(f"the two sides do not fit: {'; '.join(found.fit.reasons)}")
+        return ConvertedPolicy(self._policy, self._benchmark.spec, found, self._monitor.enter)
 
     def _recorded(self, blind: bool) -> Optional[RecordedBenchmark]:
         if self._recorder is None:
@@ -121,6 +127,7 @@ class Attempt:
             action_high=_floats(watched.high),
             observations=self._policy.observations,
             horizon=self._horizon,
+            clipped=self._clipped(),
             seconds=seconds,
             started=self._started,
         )
