@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -23,7 +23,7 @@ SEED = 20_260_101
 
 CLAIMS: tuple[Literal["these starts", "new starts", "new tasks"], ...] = ("these starts", "new starts", "new tasks")
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,16 @@ def unpaired_sample(a: Sequence[Trial], b: Sequence[Trial]) -> Sample:
 
 def split(sample: Sample, key: Callable[[Trial], T]) -> dict[T, Sample]:
     """Return a sample's parts by a key of their episodes, in the order of the first arm."""
-    keys = dict.fromkeys(key(trial) for trial in (*sample.a, *sample.b))
     if sample.paired:
-        return {one: paired_sample([start for start in sample.starts if key(start.a[0]) == one]) for one in keys}
-    return {
-        one: Sample((), tuple(t for t in sample.a if key(t) == one), tuple(t for t in sample.b if key(t) == one))
-        for one in keys
-    }
+        starts: dict[T, list[Start]] = {}
+        for start in sample.starts:
+            starts.setdefault(key(start.a[0]), []).append(start)
+        return {one: paired_sample(group) for one, group in starts.items()}
+    sides: dict[T, tuple[list[Trial], list[Trial]]] = {}
+    for number, arm in enumerate((sample.a, sample.b)):
+        for trial in arm:
+            sides.setdefault(key(trial), ([], []))[number].append(trial)
+    return {one: Sample((), tuple(a), tuple(b)) for one, (a, b) in sides.items()}
 
 
 def task_of(trial: Trial) -> tuple[str, str]:

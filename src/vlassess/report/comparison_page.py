@@ -21,7 +21,7 @@ from vlassess.schema.comparison import Comparison, Effect, TwoArms
 LONGEST = 20_000
 SHOWN = 200
 """Most discordant episodes that a page lists of two arms."""
-ROW, LEFT, WIDTH, RIGHT = 26, 250, 420, 150
+ROW, LEFT, WIDTH, RIGHT = 26, 250, 420, 190
 """Height of a row, and widths of names, plot and numbers, in the plot's own units."""
 
 
