@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import threading
-import time
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
@@ -375,17 +374,19 @@ def test_a_server_of_the_default_dialect_is_told_apart() -> None:
 def test_pings_are_answered_while_nobody_reads() -> None:
     """A peer that takes silence for death must not lose us to a long reset, nor a long inference of ours to it."""
     lost: list[Exception] = []
+    done = threading.Event()
 
     def handle(connection: ServerConnection) -> None:
         connection.send(openpi.pack({}))
         for _ in range(2):
             if not connection.ping().wait(10):
                 lost.append(TimeoutError("no pong"))
+        done.set()
 
     with serve(handle, "127.0.0.1", 0, compression=None) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         policy = OpenpiPolicy(f"ws://127.0.0.1:{server.socket.getsockname()[1]}", MAPPING, 2.0, 2.0)
-        time.sleep(7)
+        assert done.wait(15)
         policy.close()
         server.shutdown()
     assert lost == []

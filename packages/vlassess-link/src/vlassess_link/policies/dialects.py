@@ -1,22 +1,18 @@
-"""The dialects: from a policy source to a client, and from a server's options to a session.
+"""The dialects, and from a policy source to the client that speaks its.
 
-A dialect is one module for its frames, one `Policy` for its client's end and one session class for its server's;
-this is the only place that lists them.
+A dialect is one module for its frames, one `Policy` for its client's end and one session class for its server's,
+which `wire.sessions` lists.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional, Tuple, Union
+from typing import Any, Mapping, Optional, Tuple, Union
 
 from vlassess_link.errors import ContractError
-from vlassess_link.policies.inference import ModelHost
-from vlassess_link.policies.mapping import mapping_of
 from vlassess_link.policies.openpi import OpenpiPolicy
 from vlassess_link.policies.remote import RemotePolicy
 from vlassess_link.wire.access import Access
 from vlassess_link.wire.client import Options
-from vlassess_link.wire.openpi_session import OpenpiSession
-from vlassess_link.wire.session import ServerSession
 
 DEFAULT_DIALECT = "vlassess"
 DIALECTS: Tuple[str, ...] = (DEFAULT_DIALECT, "openpi")
@@ -24,9 +20,6 @@ DIALECTS: Tuple[str, ...] = (DEFAULT_DIALECT, "openpi")
 
 RemoteKinds = (RemotePolicy, OpenpiPolicy)
 """Classes of policies that have a connection, and so `connect`."""
-
-Session = Union[ServerSession, OpenpiSession]
-MakeSession = Callable[[ModelHost, str, Callable[[], bool]], Session]
 
 
 def remote_policy(source: Mapping[str, Any], connect: float, inference: float) -> Union[RemotePolicy, OpenpiPolicy]:
@@ -47,20 +40,6 @@ def remote_policy(source: Mapping[str, Any], connect: float, inference: float) -
     if require_dialect(source.get("dialect")) == "openpi":
         return OpenpiPolicy(source["url"], source.get("mapping"), connect, inference, access)
     return RemotePolicy(source["url"], connect, inference, access, Options(source.get("images") or "raw"))
-
-
-def session_maker(dialect: Optional[str], mapping: Union[str, Mapping[str, Any], None]) -> MakeSession:
-    """Return what makes a server's session of ``(host, session_id, alive)``.
-
-    Raises:
-        ContractError: the dialect is unknown, or its mapping is missing or wrong.
-    """
-    if require_dialect(dialect) == "openpi":
-        keys = mapping_of(mapping)
-        return lambda host, session_id, alive: OpenpiSession(host, session_id, keys, alive)
-    if mapping is not None:
-        raise ContractError("a mapping is for dialects whose keys are not ours: give --dialect openpi, or no mapping")
-    return ServerSession
 
 
 def require_dialect(name: Optional[str]) -> str:

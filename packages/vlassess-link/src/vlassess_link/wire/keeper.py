@@ -7,7 +7,7 @@ from typing import Set
 
 from vlassess_link.wire.websocket import WebSocket
 
-SERVICE_SECONDS = 3.0
+SERVICE_SECONDS = 2.0
 """How often a `Keeper` looks; far below what any peer takes for death."""
 
 

@@ -21,12 +21,12 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from vlassess_link.errors import PolicyFault, WireError
-from vlassess_link.policies.dialects import Session, session_maker
 from vlassess_link.policies.inference import ModelHost
 from vlassess_link.policies.model import PredictModelServer
 from vlassess_link.wire.codec import MAX_FRAME_BYTES
 from vlassess_link.wire.endpoints import Endpoints
 from vlassess_link.wire.serving import Handshake, WebSocketServer
+from vlassess_link.wire.sessions import Session, session_maker
 from vlassess_link.wire.websocket import WebSocket
 
 log = logging.getLogger(__name__)
@@ -128,14 +128,15 @@ class PolicyServer:
         port: int = 0,
         options: ServerOptions | None = None,
     ) -> None:
+        options = options or ServerOptions()
+        self._make_session = session_maker(options.dialect, options.mapping)
         self._socket = bind(host, port)
         self.host = host
         self.port: int = self._socket.getsockname()[1]
         self._pending = model
-        self._options = options = options or ServerOptions()
+        self._options = options
         self._model_host = ModelHost(options.max_batch)
         self._endpoints = Endpoints(self._model_host, options.token, self._gauges)
-        self._make_session = session_maker(options.dialect, options.mapping)
         self._sessions: dict[WebSocket, Session] = {}
         self._server = WebSocketServer(
             self._serve_connection,
