@@ -255,6 +255,31 @@ class ErrorInfo:
 
 
 @dataclass(frozen=True)
+class RealTimeStats:
+    """What time did to an episode that ran in real time.
+
+    Attributes:
+        pace: "wall", or "modelled".
+        stale_steps: Control steps that had no action and got the hold action.
+        stale_share: Their share of all control steps; None: there was none.
+        skipped_actions: Actions that came too late for their step and were skipped.
+        control_rate_hz: Control steps per second that passed; None where no time passed.
+        answers: Answers that came in time to be used.
+        latency_p50, latency_p95, latency_p99: Seconds from observation to answer; None: no answer came.
+    """
+
+    pace: str
+    stale_steps: int = 0
+    stale_share: Optional[float] = None
+    skipped_actions: int = 0
+    control_rate_hz: Optional[float] = None
+    answers: int = 0
+    latency_p50: Optional[float] = None
+    latency_p95: Optional[float] = None
+    latency_p99: Optional[float] = None
+
+
+@dataclass(frozen=True)
 class EpisodeRecord:
     """One line of ``episodes.jsonl``: one attempt. Exactly one of `outcome` and `error` is set.
 
@@ -283,6 +308,7 @@ class EpisodeRecord:
         host: Where the worker ran.
         worker: Which worker, for people.
         schema: `RECORD_SCHEMA` of the writer.
+        realtime: What time did to it; None: it did not run in real time.
     """
 
     item_id: str
@@ -318,6 +344,7 @@ class EpisodeRecord:
     host: str = ""
     worker: str = ""
     schema: int = RECORD_SCHEMA
+    realtime: Optional[RealTimeStats] = None
 
     def __post_init__(self) -> None:
         if (self.outcome is None) == (self.error is None):

@@ -51,5 +51,10 @@ def noise(seed: int, step: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step,)))
 
 
+def latency_noise(seed: int, step: int) -> np.random.Generator:
+    """Return the generator of an answer's modelled latency: of (seed, step) alone, and never the policy's noise."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step, 1)))
+
+
 def _draw(entropy: list[int]) -> int:
     return int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -6,7 +6,8 @@ port to open, and its death is a closed pipe. Messages, one JSON object a line, 
 ```
 in   load       benchmark {target, params}, policies {label: source}, deadlines {phase: seconds}, lease,
                 phase_file (on one host: where the running phase is kept for whoever finds the worker dead)
-     run        item_id, attempt, label, episode, policy (source), horizon, artifacts (an `ArtifactRequest` or null)
+     run        item_id, attempt, label, episode, policy (source), horizon, artifacts (an `ArtifactRequest` or null),
+                realtime (a `RealTime` or null)
      heartbeat  renews the lease; without it the worker ends itself
      stop       ends the worker once it is idle
 out  hello      protocol, pid, host, python, versions
@@ -40,6 +41,7 @@ from vlassess_link._version import __version__
 from vlassess_link.benchmarks.attempt import Attempt, Job, unstarted_record
 from vlassess_link.benchmarks.base import Benchmark
 from vlassess_link.benchmarks.charging import error_info, timeout_charge
+from vlassess_link.benchmarks.pacing import RealTime
 from vlassess_link.benchmarks.recording import ArtifactRequest
 from vlassess_link.benchmarks.watched import Monitor
 from vlassess_link.data import Episode, EpisodeRecord, ErrorInfo
@@ -123,6 +125,7 @@ class Worker:
             from_json(Episode, message["episode"]),
             message.get("horizon"),
             from_json(ArtifactRequest, message["artifacts"]) if message.get("artifacts") else None,
+            from_json(RealTime, message["realtime"]) if message.get("realtime") else None,
         )
         self.job = job
         self.send_record(self._record(job, message["policy"]))
@@ -209,15 +212,15 @@ class Watchdog(threading.Thread):
             if self.lease_seconds is not None and now - self.renewed > self.lease_seconds:
                 os._exit(EXIT_LEASE)
             phase, since = self._worker.monitor.now
-            age = now - since
             if now >= next_beat:
                 job = self._worker.job
                 item_id = job.item_id if job is not None else None
-                self._worker.channel.send("heartbeat", phase=phase, age=age, item_id=item_id)
+                self._worker.channel.send("heartbeat", phase=phase, age=now - since, item_id=item_id)
                 next_beat = now + HEARTBEAT_SECONDS
-            limit = self._worker.deadlines.get(phase)
-            if limit is not None and age > limit + GRACE_SECONDS:
-                self._end(phase, limit)
+            for phase, since in self._worker.monitor.running:
+                limit = self._worker.deadlines.get(phase)
+                if limit is not None and now - since > limit + GRACE_SECONDS:
+                    self._end(phase, limit)
             time.sleep(WATCH_SECONDS)
 
     def _end(self, phase: str, limit: float) -> None:

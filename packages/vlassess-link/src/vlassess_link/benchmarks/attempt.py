@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import platform
@@ -11,9 +12,12 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import numpy as np
 
 from vlassess_link.benchmarks.base import Benchmark, view_for
+from vlassess_link.benchmarks.beside import pace_beside
 from vlassess_link.benchmarks.charging import PHASES, error_info
 from vlassess_link.benchmarks.converted import BoundedBenchmark, ConvertedPolicy
 from vlassess_link.benchmarks.loop import run_episode
+from vlassess_link.benchmarks.pacing import RealTime
+from vlassess_link.benchmarks.realtime import Trace, run_realtime
 from vlassess_link.benchmarks.recording import (
     ArtifactRequest,
     RecordedBenchmark,
@@ -23,7 +27,7 @@ from vlassess_link.benchmarks.recording import (
 )
 from vlassess_link.benchmarks.watched import Monitor, WatchedBenchmark, WatchedPolicy
 from vlassess_link.conventions.compare import plan
-from vlassess_link.data import Episode, EpisodeRecord
+from vlassess_link.data import Episode, EpisodeRecord, Outcome
 from vlassess_link.digest import arrays_digest
 from vlassess_link.errors import ContractError
 from vlassess_link.policies.base import Policy
@@ -41,6 +45,7 @@ class Job:
         episode: What to run.
         horizon: Replaces the policy's own; None: as its spec says.
         artifacts: What to record beside it; None: nothing.
+        realtime: How it runs in real time; None: the simulator waits for the policy.
     """
 
     item_id: str
@@ -49,6 +54,7 @@ class Job:
     episode: Episode
     horizon: Optional[int] = None
     artifacts: Optional[ArtifactRequest] = None
+    realtime: Optional[RealTime] = None
 
 
 class Attempt:
@@ -64,6 +70,7 @@ class Attempt:
         delivered = RecordedPolicy(policy, self._recorder) if self._recorder else policy
         self._policy = WatchedPolicy(delivered, monitor)
         self._clipped: Callable[[], int] = lambda: 0
+        self._trace: Optional[Trace] = None
         self._horizon = effective_horizon(policy.spec, job.horizon)
         self._started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
         self._begin: float = monitor.clock()
@@ -86,7 +93,7 @@ class Attempt:
             recorded = self._recorded(blind=not view.cameras)
             bounded = BoundedBenchmark(recorded or self._benchmark)
             self._clipped = lambda: bounded.clipped
-            ending["outcome"] = run_episode(self._job.episode, bounded, policy, self._horizon)
+            ending["outcome"] = self._loop(bounded, policy)
         except (Exception, SystemExit) as error:
             ending["error"] = error_info(error, self._monitor.phase)
         finally:
@@ -101,6 +108,14 @@ class Attempt:
             # A run has refused this before its first episode, so the other side has changed since.
             raise ContractError(f"the two sides do not fit: {'; '.join(found.fit.reasons)}")
         return ConvertedPolicy(self._policy, self._benchmark.spec, found, self._monitor.enter)
+
+    def _loop(self, benchmark: Benchmark, policy: Policy) -> Outcome:
+        rules, episode = self._job.realtime, self._job.episode
+        if rules is None:
+            return run_episode(episode, benchmark, policy, self._horizon)
+        self._trace = Trace(rules.pace)
+        with contextlib.closing(pace_beside(rules, policy, episode.policy_seed, self._monitor)) as pace:
+            return run_realtime(episode, benchmark, policy, self._horizon, (rules, pace, self._trace))
 
     def _recorded(self, blind: bool) -> Optional[RecordedBenchmark]:
         if self._recorder is None:
@@ -130,6 +145,7 @@ class Attempt:
             clipped=self._clipped(),
             seconds=seconds,
             started=self._started,
+            realtime=self._trace.stats() if self._trace is not None else None,
         )
 
 
