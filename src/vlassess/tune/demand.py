@@ -28,7 +28,7 @@ from vlassess_link.jsonable import to_json
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
 from vlassess_link.wire.access import Access
 
-INSTANT = "vlassess.tune.instant:Instant"
+INSTANT = "vlassess_link.policies.instant:Instant"
 LABEL = "instant"
 POLL_SECONDS = 0.1
 

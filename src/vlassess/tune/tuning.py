@@ -12,10 +12,10 @@ from vlassess.schema.config import RunConfig
 from vlassess.schema.items import WorkItem, episode_item
 from vlassess.tune.demand import LABEL, Demand, Environments, TuningFailedError
 from vlassess.tune.findings import Findings, TuneSettings
-from vlassess.tune.instant import read
 from vlassess.tune.point import LOAD, knee, next_workers, operating_point
 from vlassess.tune.supply import measure_supply
 from vlassess_link.errors import ContractError
+from vlassess_link.policies.instant import read
 
 EPISODES_PER_WORKER = 200
 """Episodes that are planned for each worker; a measurement stops long before they are used up."""

@@ -10,9 +10,9 @@ import pytest
 
 from tests.functional.cli.conftest import Invoke
 from vlassess.config import load_config
-from vlassess.tune.instant import Instant, read, save
 from vlassess_link import Observation, PolicyIdentity, PolicySpec, SessionContext
 from vlassess_link.jsonable import to_json
+from vlassess_link.policies.instant import Instant, read, save
 
 POLICY = """
 import time

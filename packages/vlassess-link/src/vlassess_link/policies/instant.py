@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Dict, List, Mapping, Optional
 
 import numpy as np
 
-from vlassess_link import Observation, PolicyIdentity, PolicySpec, PredictModelServer, SessionContext
+from vlassess_link.data import Observation
 from vlassess_link.jsonable import from_json
+from vlassess_link.policies.model import PredictModelServer, SessionContext
+from vlassess_link.specs import PolicyIdentity, PolicySpec
 
 STATE, IMAGE, EXTRA = "state", "image:", "extra:"
 
@@ -24,11 +25,11 @@ class Instant(PredictModelServer):
         keep: File that the first observation goes to.
     """
 
-    def __init__(self, spec: Mapping[str, Any], action: list[float], keep: str) -> None:
+    def __init__(self, spec: Mapping[str, Any], action: List[float], keep: str) -> None:
         identity = PolicyIdentity("instant", revision="1", weights_digest="none")
         self.spec = dataclasses.replace(from_json(PolicySpec, spec), identity=identity, privileged=False)
         self._actions = np.tile(np.array(action, np.float64), (self.spec.chunk, 1))
-        self._keep: Path | None = Path(keep)
+        self._keep: Optional[Path] = Path(keep)
 
     def predict(self, obs: Observation, ctx: SessionContext) -> Mapping[str, Any]:
         """Return (chunk, D)."""
@@ -40,7 +41,7 @@ class Instant(PredictModelServer):
 
 def save(obs: Observation, path: Path) -> None:
     """Write an observation to a file, whole or not at all."""
-    arrays: dict[str, Any] = {IMAGE + name: image for name, image in obs.images.items()}
+    arrays: Dict[str, Any] = {IMAGE + name: image for name, image in obs.images.items()}
     arrays.update({EXTRA + name: value for name, value in obs.extras.items()})
     if obs.state is not None:
         arrays[STATE] = obs.state
