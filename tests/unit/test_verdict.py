@@ -95,3 +95,13 @@ def test_every_reason_is_a_sentence() -> None:
 def test_a_failed_gate_names_policy_rate_and_gate() -> None:
     _, reasons = exit_code(summary_of("sf", "ss"), Gates(min_success=0.75), interrupted=False, gave_up=None)
     assert reasons == ("policy 'a' has a success rate of 0.500, below the gate of 0.75",)
+
+
+@pytest.mark.parametrize(("a", "code"), [("s-", COMPLETE), ("sb", COMPLETE), ("pp", INCOMPLETE)])
+def test_what_a_decided_run_did_not_run_is_no_reason(a: str, code: int) -> None:
+    assert exit_code(summary_of(a, "--"), Gates(), False, None, decided=True)[0] == code
+    assert exit_code(summary_of(a, "--"), Gates(), False, None)[0] == INCOMPLETE
+
+
+def test_a_decided_run_can_fail_a_gate() -> None:
+    assert exit_code(summary_of("f-", "--"), Gates(min_success=0.5), False, None, decided=True)[0] == GATE_FAILED

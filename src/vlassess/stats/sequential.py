@@ -235,9 +235,7 @@ def advance_rate(state: RateState, successes: int, failures: int) -> RateState:
     )
 
 
-def log_capital(
-    only_a: int, only_b: int, same: int, difference: float = 0.0, mixed: tuple[float, ...] = ()
-) -> float:
+def log_capital(only_a: int, only_b: int, same: int, difference: float = 0.0, mixed: tuple[float, ...] = ()) -> float:
     """Return the logarithm of the capital won against "rate A minus rate B is ``difference``" (module docstring).
 
     Raises:
