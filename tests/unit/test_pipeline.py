@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections import Counter
@@ -18,12 +19,13 @@ from tests.unit.small_disk import grow, small_disk
 from vlassess.catalog import Catalog
 from vlassess.execution import StopSwitch
 from vlassess.pipeline import ResumeRefusedError, RunResult, report, resume, start, summarise_run
+from vlassess.pipeline.refusals import refuse_other_conversions
 from vlassess.plan import PlanError
 from vlassess.records import RunDirectory, RunLockedError
 from vlassess.schema.config import RunConfig
 from vlassess.schema.events import SilentListener
 from vlassess_link.data import COMPARED, EpisodeRecord
-from vlassess_link.errors import ContractError, PluginError
+from vlassess_link.errors import PluginError, VlassessError
 
 EMPTY = Catalog({}, {})
 SIMULATORS = Path(__file__).parents[1] / "link" / "simulators.py"
@@ -316,14 +318,17 @@ class Wrist(PredictModelServer):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("Seven", "policy 'main' gives 7 numbers an action, fake-v1 takes 1"),
-        ("Wrist", "'wrist' looks at camera 'wrist'; fake-v1 has front"),
+        (
+            "Seven",
+            "policy 'main': the benchmark takes the action component 'dx' (other), which the policy does not give",
+        ),
+        ("Wrist", "policy 'main': the policy looks at camera 'wrist', and the benchmark has front"),
     ],
 )
 def test_sides_that_do_not_fit_are_refused_before_the_first_episode(tmp_path: Path, name: str, says: str) -> None:
     file = tmp_path / "policies.py"
     file.write_text(POLICY_FILE)
-    with pytest.raises(ContractError, match=says):
+    with pytest.raises(VlassessError, match=re.escape(says)):
         start(config(tmp_path, policies={"main": {"local": f"{file}:{name}"}}), EMPTY, SilentListener())
     assert list((tmp_path / "runs").iterdir()) == []
 
@@ -395,3 +400,42 @@ def test_an_own_interpreter_is_recorded_and_another_one_is_refused(
     with pytest.raises(ResumeRefusedError, match=r"interpreter is not the one that .*/python.* -> the harness's own"):
         resume(first.run_dir, other, EMPTY, SilentListener())
     assert resume(first.run_dir, None, EMPTY, SilentListener()).complete
+
+
+CONVENTIONS = """
+from dataclasses import replace
+
+import numpy as np
+
+from vlassess_link.policies.model import PredictModelServer
+from vlassess_link.spaces import Component, Layout
+from vlassess_link.specs import ImageConvention, PolicyIdentity, PolicySpec
+
+
+class Turned(PredictModelServer):
+    spec = PolicySpec(
+        PolicyIdentity("turned"), image=ImageConvention("bgr"), action=Layout((Component("dx", "other", 1),))
+    )
+
+    def predict(self, obs, ctx):
+        return {"actions": np.ones(1)}
+
+
+class Upright(Turned):
+    spec = replace(Turned.spec, image=ImageConvention())
+"""
+
+
+def test_conversions_are_recorded_and_told_and_a_resume_with_others_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "policies.py"
+    file.write_text(CONVENTIONS)
+    done = start(config(tmp_path, policies={"main": {"local": f"{file}:Turned"}}), EMPTY, SilentListener())
+    run = RunDirectory.open(done.run_dir)
+    fit = run.manifest.policy_fits["main"]
+    assert fit.conversions == ("camera 'front': rgb becomes bgr",)
+    assert len(fit.unchecked) == 1
+    assert "declares no state" in fit.unchecked[0]
+    codes = {notice.code: notice.severity for notice in summarise_run(run).notices}
+    assert (codes["converted"], codes["conventions_unchecked"]) == ("note", "warning")
+    with pytest.raises(ResumeRefusedError, match="rgb becomes bgr -> nothing"):
+        refuse_other_conversions(run.manifest, {"main": ()})

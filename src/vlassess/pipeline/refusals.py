@@ -89,6 +89,22 @@ def _difference(old: WorkerInterpreter | None, new: WorkerInterpreter | None) ->
     return "; ".join([*changed[:10], *(["..."] if len(changed) > 10 else [])])
 
 
+def refuse_other_conversions(manifest: RunManifest, conversions: Mapping[str, Sequence[str]]) -> None:
+    """Refuse to mix episodes of one policy that are converted in different ways: a spec has changed in between.
+
+    Raises:
+        ResumeRefusedError: a policy's conversions differ; shows both.
+    """
+    for label, found in conversions.items():
+        begun = manifest.policy_fits.get(label)
+        if begun is not None and tuple(found) != begun.conversions:
+            before, after = ("; ".join(one) or "nothing" for one in (begun.conversions, found))
+            raise ResumeRefusedError(
+                f"what is converted for policy {label!r} is not what it was when {manifest.run_id} was begun ({before} "
+                f"-> {after}). Take the old spec, or start a new run"
+            )
+
+
 def refuse_other_policies(manifest: RunManifest, specs: Mapping[str, PolicySpec]) -> None:
     """Refuse to mix two policies under one label.
 

@@ -32,6 +32,7 @@ from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.recording import recording
 from vlassess.pipeline.refusals import (
     refuse_other_benchmark,
+    refuse_other_conversions,
     refuse_other_interpreter,
     refuse_other_plan,
     refuse_other_policies,
@@ -43,11 +44,12 @@ from vlassess.report import summarise, write_report
 from vlassess.schema.config import RunConfig
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
-from vlassess.schema.manifest import RunManifest, WorkerInterpreter
+from vlassess.schema.manifest import PolicyFit, RunManifest, WorkerInterpreter
 from vlassess.schema.summary import Summary
 from vlassess.tracking import entry_of, track
 from vlassess.tracking import require as require_trackers
 from vlassess.verdict import INCOMPLETE, exit_code
+from vlassess_link.conventions.findings import Fit
 from vlassess_link.jsonable import to_json
 
 WHOLE = Asked()
@@ -164,6 +166,7 @@ def resume(
         refuse_other_benchmark(run.manifest, stage.spec)
         refuse_other_interpreter(run.manifest, worker_interpreter(stage))
         refuse_other_policies(run.manifest, stage.policy_specs)
+        refuse_other_conversions(run.manifest, {label: fit.conversions for label, fit in stage.fits.items()})
         ending = execute(Job(run, wanted, missing, stage.launch, rule), stage, listener, switch)
         return conclude(run, wanted, ending, rule)
 
@@ -194,11 +197,17 @@ def make_manifest(config: RunConfig, stage: Stage, items: Sequence[WorkItem]) ->
         benchmark_spec=to_json(stage.spec),
         policy_specs={label: to_json(spec) for label, spec in stage.policy_specs.items()},
         policy_identities={label: spec.identity.digest for label, spec in stage.policy_specs.items()},
+        policy_fits={label: fit_of(fit) for label, fit in stage.fits.items()},
         worker=worker_interpreter(stage),
         versions=provenance.versions(),
         git=provenance.git_state(Path.cwd()),
         hardware=provenance.hardware(),
     )
+
+
+def fit_of(fit: Fit) -> PolicyFit:
+    """Return what the manifest says of a fit."""
+    return PolicyFit(conversions=fit.conversions, unchecked=fit.unchecked)
 
 
 def worker_interpreter(stage: Stage) -> WorkerInterpreter | None:

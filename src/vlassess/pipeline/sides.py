@@ -50,10 +50,21 @@ class Sides:
 
 @dataclass(frozen=True)
 class Stage:
-    """Both sides of a run, started and checked against each other."""
+    """Both sides of a run, started and checked against each other.
+
+    Attributes:
+        spec: The benchmark's.
+        policy_specs: Label -> the policy's.
+        fits: Label -> how policy and benchmark fit.
+        side: Where the policies answer.
+        logs: Folder of what children say.
+        launch: How workers start.
+        environment: The workers' own interpreter, None for the harness's.
+    """
 
     spec: BenchmarkSpec
     policy_specs: Mapping[str, PolicySpec]
+    fits: Mapping[str, Fit]
     side: PolicySide
     logs: Path
     launch: WorkerLaunch
@@ -169,28 +180,42 @@ def one_each(specs: Mapping[str, PolicySpec]) -> dict[str, PolicySpec]:
     return found
 
 
-def check_fit(
+def check_sides(
     spec: BenchmarkSpec,
     policies: Mapping[str, PolicySpec],
     sources: Mapping[str, Mapping[str, Any]],
     entry: BenchmarkEntry,
 ) -> None:
-    """Refuse two sides that cannot work together, before the first episode.
+    """Refuse sides that are not what they were taken for.
 
     Raises:
-        ContractError: a policy looks at what the benchmark does not have, or its actions have another size.
         PluginError: a privileged policy behind a wire; a stored spec that is not the adapter's.
     """
     if entry.spec is not None and entry.spec != spec:
         raise PluginError(f"the stored spec.json of {entry.name} is not what its adapter declares; write it again")
     for label, policy in policies.items():
-        view_for(spec, policy)
         if policy.privileged and "url" in sources[label]:
             raise PluginError(f"policy {label!r} is privileged: it reads the simulator, so it must be `local`")
-        if policy.action is not None and policy.action.size != spec.action.size:
-            raise ContractError(
-                f"policy {label!r} gives {policy.action.size} numbers an action, {spec.name} takes {spec.action.size}"
-            )
+
+
+def refuse_misfits(spec: BenchmarkSpec, fits: Mapping[str, Fit]) -> None:
+    """Refuse policies whose conventions the benchmark's cannot be brought to, before the first episode.
+
+    Raises:
+        ProblemsError: with every reason of every policy.
+    """
+    reasons = [f"policy {label!r}: {reason}" for label, fit in fits.items() for reason in fit.reasons]
+    if reasons:
+        raise ProblemsError(f"what policies and {spec.name} declare does not fit", reasons)
+
+
+def told(fits: Mapping[str, Fit]) -> Iterator[str]:
+    """Yield what people should know of the policies' fits before the first episode, a sentence each."""
+    for label, fit in fits.items():
+        for conversion in fit.conversions:
+            yield f"policy {label!r} is converted: {conversion}"
+        for sentence in fit.unchecked:
+            yield f"warning: policy {label!r}: {sentence}"
 
 
 def check_horizons(policies: Mapping[str, PolicySpec], horizons: Mapping[str, int | None]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from vlassess_link.data import ActionChunk, Observation
 from vlassess_link.policies.model import PredictModelServer, SessionContext
+from vlassess_link.spaces import Layout
 from vlassess_link.specs import PolicyIdentity, PolicySpec
 
 
@@ -25,7 +26,8 @@ class DoNothing(PredictModelServer):
         self._actions = np.zeros((chunk, dims))
         self._actions[:, -1] = -1.0
         identity = PolicyIdentity("do-nothing", revision="1", weights_digest="none")
-        self.spec = PolicySpec(identity, cameras=(), chunk=chunk, horizon=chunk)
+        nothing = Layout(())
+        self.spec = PolicySpec(identity, cameras=(), state=nothing, action=nothing, chunk=chunk, horizon=chunk)
 
     def predict(self, obs: Observation, ctx: SessionContext) -> ActionChunk:
         """Stand still."""

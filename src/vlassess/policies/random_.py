@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from vlassess_link.data import ActionChunk, Observation
 from vlassess_link.policies.model import PredictModelServer, SessionContext
+from vlassess_link.spaces import Layout
 from vlassess_link.specs import PolicyIdentity, PolicySpec
 
 
@@ -28,6 +29,8 @@ class Random(PredictModelServer):
         self.spec = PolicySpec(
             PolicyIdentity("random", revision="1", weights_digest="none"),
             cameras=(),
+            state=Layout(()),
+            action=Layout(()),
             chunk=chunk,
             horizon=chunk,
             stochastic=True,

@@ -17,6 +17,8 @@ from vlassess.schema.summary import Notice, PolicySummary
 from vlassess_link.data import EpisodeRecord
 from vlassess_link.specs import UNKNOWN
 
+MUCH = 0.5
+"""Share of clipped actions above which they are warned about."""
 NAMED = 5
 """How many tasks a message names before it counts the rest."""
 
@@ -252,6 +254,44 @@ def identity_unknown(findings: Findings) -> Iterator[Notice]:
             )
 
 
+def converted(findings: Findings) -> Iterator[Notice]:
+    """Note what was converted between a policy and the benchmark."""
+    for label, fit in findings.manifest.policy_fits.items():
+        if fit.conversions:
+            yield _note(
+                "converted",
+                one_line(label),
+                f"Its conventions are not the benchmark's and were converted: {_sentences(fit.conversions)}.",
+            )
+
+
+def unchecked(findings: Findings) -> Iterator[Notice]:
+    """Warn of conventions that a side does not declare."""
+    for label, fit in findings.manifest.policy_fits.items():
+        if fit.unchecked:
+            yield _warning(
+                "conventions_unchecked",
+                one_line(label),
+                f"Not everything is declared, so that a mismatch would not be noticed: {_sentences(fit.unchecked)}.",
+            )
+
+
+def clipped(findings: Findings) -> Iterator[Notice]:
+    """Say how many actions were outside the benchmark's bounds: much of them speaks for another unit or range."""
+    for policy in findings.policies:
+        records = [record for record in findings.counting(policy.label) if record.clipped]
+        actions = sum(record.steps for record in findings.counting(policy.label))
+        count = sum(record.clipped for record in records)
+        if count:
+            yield _notice(
+                "warning" if count > MUCH * actions else "note",
+                "actions_clipped",
+                policy.label,
+                f"{_some(count, 'action')} of {actions}, in {_some(len(records), 'episode')}, {_are(count)} out of "
+                f"bounds and {'was' if count == 1 else 'were'} clipped, as the benchmark's protocol says.",
+            )
+
+
 def observed_every_step(findings: Findings) -> Iterator[Notice]:
     """Note a policy that looked at every step, which costs a rendering each time."""
     for policy in findings.policies:
@@ -281,6 +321,9 @@ CHECKS: tuple[Callable[[Findings], Iterator[Notice]], ...] = (
     merged,
     privileged,
     identity_unknown,
+    unchecked,
+    converted,
+    clipped,
     observed_every_step,
 )
 """Every check, in the order in which their notices are shown."""
@@ -296,6 +339,10 @@ def _warning(code: str, policy: str | None, message: str) -> Notice:
 
 def _note(code: str, policy: str | None, message: str) -> Notice:
     return _notice("note", code, policy, message)
+
+
+def _sentences(found: Sequence[str]) -> str:
+    return "; ".join(one_line(sentence, 300) for sentence in found)
 
 
 def _some(n: int, what: str) -> str:

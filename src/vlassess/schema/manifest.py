@@ -71,6 +71,17 @@ class WorkerInterpreter(BaseModel):
     """Distribution -> version."""
 
 
+class PolicyFit(BaseModel):
+    """What was done so that a policy and the benchmark mean the same numbers."""
+
+    model_config = ConfigDict(frozen=True)
+
+    conversions: tuple[str, ...] = ()
+    """What is converted between the two, one sentence each."""
+    unchecked: tuple[str, ...] = ()
+    """What a side does not declare, so that nobody could check it, one sentence each."""
+
+
 class RunManifest(BaseModel):
     """Content of ``run.json``."""
 
@@ -94,6 +105,9 @@ class RunManifest(BaseModel):
     """Label -> `PolicySpec` as JSON, of those reached before the first episode."""
     policy_identities: dict[str, str] = Field(default_factory=dict)
     """Label -> digest of the policy's identity; resume refuses a change."""
+    policy_fits: dict[str, PolicyFit] = Field(default_factory=dict)
+    """Label -> how the policy's conventions and the benchmark's were brought together; resume refuses other
+    conversions."""
     worker: WorkerInterpreter | None = None
     """The interpreter of the workers, None where it is the harness's, of which `versions` tells."""
     versions: dict[str, str] = Field(default_factory=dict)

@@ -65,7 +65,7 @@ def _needs_split(source: Component, target: Component, reverse: bool) -> bool:
     if not source.binary or not target.binary:
         return source.binary
     old, new = _range(source), _range(target)
-    if not reverse and old == new:
+    if not reverse and (old == new or old is None or new is None):
         return source.threshold != target.threshold
     if old is None or new is None or source.threshold is None or target.threshold is None:
         return True

@@ -27,6 +27,7 @@ _ROTATIONS = {
     "quaternion_xyzw": "quaternion_xyzw",
     "rot6d_interleaved": "rot6d_interleaved",
 }
+_BINARY: Dict[str, Any] = {"binary": True, "threshold": 0.0, "low": -1.0, "high": 1.0}
 _READ: Mapping[str, Mapping[str, Any]] = {
     "delta_xyz": {"kind": "position", "mode": "delta"},
     "absolute_xyz": {"kind": "position", "mode": "absolute"},
@@ -34,8 +35,8 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "euler_xyz": {"kind": "rotation", "rotation": "euler_xyz"},
     "quaternion_xyzw": {"kind": "rotation", "rotation": "quaternion_xyzw"},
     "rot6d_interleaved": {"kind": "rotation", "rotation": "rot6d_interleaved"},
-    "binary_close_positive": {"kind": "gripper", "gripper": "positive_closes", "binary": True, "threshold": 0.0},
-    "binary_close_negative": {"kind": "gripper", "gripper": "positive_opens", "binary": True, "threshold": 0.0},
+    "binary_close_positive": {"kind": "gripper", "gripper": "positive_closes", **_BINARY},
+    "binary_close_negative": {"kind": "gripper", "gripper": "positive_opens", **_BINARY},
 }
 
 
@@ -47,11 +48,11 @@ def announced(spec: PolicySpec) -> Dict[str, Any]:
         observation["image"] = _IMAGE
     if any(word in camera for camera in spec.cameras or () for word in WRIST_WORDS):
         wants["send_wrist_image"] = True
-    if spec.state is not None:
+    if spec.state is not None and spec.state.components:
         wants["send_state"] = True
         observation["state"] = {"name": "state", "dims": spec.state.size, "format": _RAW}
     fields = {"observation_params": wants, "observation_spec": observation}
-    if spec.action is not None:
+    if spec.action is not None and spec.action.components:
         fields["action_spec"] = {part.name: _dimension(part) for part in spec.action.components}
     return {key: value for key, value in fields.items() if value}
 
