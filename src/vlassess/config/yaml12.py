@@ -26,6 +26,10 @@ INTEGER = re.compile(r"[-+]?[0-9]{1,400}|0o[0-7]+|0x[0-9a-fA-F]+")
 FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 REFERENCE = re.compile(r"\$(\$\{|\{([^}]*)\})")
+UNUSABLE = re.compile(r"[\x00\ud800-\udfff]")
+"""What only an escape can write, and no path, environment or UTF-8 file can hold."""
+MOST_VALUES = 100_000
+"""How many values a document may have once its aliases are written out: nested ones grow without end."""
 
 
 class Unreadable:
@@ -50,6 +54,10 @@ class Reading:
     problems: list[str] = field(default_factory=list)
     lines: bool = True
     broken: bool = False
+
+
+class _TooMuchError(Exception):
+    """A document that no config can be."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -77,6 +85,10 @@ def read_yaml(text: str, reading: Reading, path: str = "") -> Any:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark and reading.lines else ""
         reading.problems.append(f"{place}this is not YAML ({error.problem or error.context}); mend the text there")
+    except RecursionError:
+        reading.problems.append("lists and sections are nested too deeply to be read; write fewer levels")
+    except _TooMuchError as error:
+        reading.problems.append(str(error))
     except yaml.YAMLError as error:
         reading.problems.append(f"this is not YAML ({' '.join(str(error).split())}); mend the text")
     return Unreadable()
@@ -91,10 +103,14 @@ class _Builder:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._open: list[yaml.Node] = []
+        self._built = 0
 
     def build(self, node: yaml.Node, path: str) -> Any:
         if any(node is parent for parent in self._open):
             return self._bad(node, f"{path} contains itself by its alias; write the value out")
+        self._built += 1
+        if self._built > MOST_VALUES:
+            raise _TooMuchError(f"there are more than {MOST_VALUES} values, aliases written out; write fewer")
         self._open.append(node)
         try:
             if isinstance(node, yaml.MappingNode) and node.tag == SECTION:
@@ -124,6 +140,9 @@ class _Builder:
             shown = node.value if isinstance(node, yaml.ScalarNode) else "a list or section"
             self._bad(node, f"{join(path, shown)} has a key that is not a text; quote the key")
             return None
+        if UNUSABLE.search(node.value):
+            self._bad(node, f"{join(path, ascii(node.value))} is a key with a character that is no text; remove it")
+            return None
         return str(node.value)
 
     def _scalar(self, node: yaml.ScalarNode, path: str) -> Any:
@@ -133,9 +152,11 @@ class _Builder:
             self._bad(node, f"{path or 'the value'} {problem}")
         if problems:
             return Unreadable()
+        if UNUSABLE.search(text):
+            return self._bad(node, f"{path or 'the value'} is {ascii(text)[:80]}: it has a character that is no text")
         value = typed(text, plain=node.tag == PLAIN)
         if isinstance(value, float) and not math.isfinite(value):
-            return self._bad(node, f"{path or 'the value'} is {text}; only finite numbers can be recorded")
+            return self._bad(node, f"{path or 'the value'} is {text[:80]}; only finite numbers can be recorded")
         return value
 
     def _bad(self, node: yaml.Node, problem: str) -> Unreadable:

@@ -115,6 +115,16 @@ def test_references_have_defaults_and_an_escape(text: str, value: Any) -> None:
         ("a: [1,\nb: 2", ["line 2", "not YAML"]),
         ("a: 1\n---\nb: 2", ["line 2", "not YAML"]),
         ("a: \x00", ["not YAML"]),
+        ('a: "b\\0"', ["a is 'b\\x00'", "no text", "line 1"]),
+        ('a: "\\ud800"', ["a is '\\ud800'", "no text"]),
+        ('"\\0": 1', ["is a key", "no text"]),
+        ("a: " + "9" * 5000, ["finite", "9" * 80 + ";"]),
+        ("a: " + "[" * 3000 + "]" * 3000, ["nested too deeply"]),
+        (
+            "- &a [x, x]\n"
+            + "".join(f"- &{b} [{', '.join([f'*{a}'] * 10)}]\n" for a, b in zip("abcdef", "bcdefg", strict=True)),
+            ["100000"],
+        ),
     ],
 )
 def test_what_cannot_be_read_is_told(text: str, words: list[str]) -> None:
