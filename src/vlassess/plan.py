@@ -18,6 +18,9 @@ from vlassess_link.digest import content_hash, content_id
 from vlassess_link.seeds import episode_seed, policy_seed
 from vlassess_link.specs import BenchmarkSpec, TaskSpec
 
+MOST_ITEMS = 1_000_000
+"""How many episodes a run may have: each is planned, written and kept in memory."""
+
 
 class PlanError(ProblemsError):
     """A config does not fit the benchmark: `problems` holds one sentence for each mistake."""
@@ -37,6 +40,7 @@ def make_plan(config: RunConfig, spec: BenchmarkSpec) -> tuple[WorkItem, ...]:
     cells = _cells(config.cells, spec, problems)
     _check_policies(config, problems)
     _check_starts(tasks, config.episodes, spec, problems)
+    _check_size(len(tasks) * config.episodes * len(cells) * config.repeats * len(config.policies), problems)
     if problems:
         raise PlanError(f"plan of {config.name!r} on {spec.name}", problems)
     return tuple(
@@ -135,6 +139,14 @@ def _check_starts(tasks: Sequence[TaskSpec], episodes: int, spec: BenchmarkSpec,
                 f"episodes is {episodes}, but task {_path(task)} of {spec.name} has {len(task.initial_states)} stored "
                 f"initial states; set episodes to at most {len(task.initial_states)}, or leave the task out"
             )
+
+
+def _check_size(items: int, problems: list[str]) -> None:
+    if items > MOST_ITEMS:
+        problems.append(
+            f"tasks x episodes x cells x repeats x policies are {shown(items)} episodes; one run may have {MOST_ITEMS} "
+            "at most: lower episodes or repeats, or make several runs"
+        )
 
 
 def _without_repeats(name: str, entries: Sequence[str], problems: list[str]) -> list[str]:

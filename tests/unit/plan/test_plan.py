@@ -143,6 +143,11 @@ def test_every_mistake_is_told_at_once() -> None:
     assert len(problems_of(config_of(suites=("pick", "pick"), tasks=("no",), cells=cells))) == 3
 
 
+def test_a_plan_that_no_memory_holds_is_refused_before_it_is_made() -> None:
+    (problem,) = problems_of(config_of(repeats=10**25))
+    assert "1000000 at most" in problem
+
+
 def test_a_benchmark_without_tasks_has_no_plan() -> None:
     (problem,) = problems_of(config_of(), spec_of(()))
     assert "declares no task" in problem
