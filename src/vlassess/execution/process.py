@@ -99,13 +99,16 @@ class LineProcess:
             self._process.wait()
 
     def last_words(self, lines: int = 3) -> str:
-        """Return the last lines of its stderr."""
+        """Return the last lines of its stderr; of one that ended with ``error: sentence``, the sentence."""
         if not self.log.exists():
             return ""
         with self.log.open("rb") as file:  # simulators fill gigabytes
             file.seek(max(0, file.seek(0, os.SEEK_END) - 4000))
             text = file.read().decode("utf-8", "replace")
-        return "\n".join(text.strip().splitlines()[-lines:])
+        said = text.strip().splitlines()
+        if said and said[-1].startswith("error: "):
+            return said[-1][len("error: ") :]
+        return "\n".join(said[-lines:])
 
     def _read(self) -> None:
         assert self._process.stdout is not None

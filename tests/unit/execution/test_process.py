@@ -118,6 +118,12 @@ def test_its_last_words_are_kept(start: Start, events: queue.Queue[Event]) -> No
     assert child.last_words() == ""
 
 
+def test_a_sentence_at_the_end_is_all_of_its_last_words(start: Start, events: queue.Queue[Event]) -> None:
+    child = start("import sys; sys.stderr.write('    ^^^^\\nValueError: no\\nerror: no weights\\n')")
+    heard(events)
+    assert child.last_words() == "no weights"
+
+
 def test_signals_press_the_switch_and_are_given_back() -> None:
     before = signal.getsignal(signal.SIGINT)
     switch = StopSwitch()
