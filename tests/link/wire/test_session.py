@@ -268,6 +268,11 @@ def test_query_needs_no_episode_and_touches_none(hosts: list[ModelHost]) -> None
     assert after.payload["actions"][0, 2] == 2.0
 
 
+def test_an_error_is_told_whatever_its_text() -> None:
+    frame = Message(messages.ERROR, messages.error_payload(PredictError("half of \ud83d")), 3).pack()
+    assert str(messages.parse_error(Message.unpack(frame).payload)) == "half of \\ud83d"
+
+
 def test_a_host_that_is_not_loaded_has_no_model() -> None:
     host = ModelHost()
     with pytest.raises(ContractError, match="not loaded"):

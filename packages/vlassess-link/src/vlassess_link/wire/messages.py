@@ -340,7 +340,8 @@ def parse_answers(payload: Mapping[str, Any], count: int) -> List[ActionChunk]:
 def error_payload(error: Exception) -> Dict[str, Any]:
     """Return the payload that tells a peer of an error: who is charged, which class, one sentence."""
     origin = error.origin if isinstance(error, EpisodeFault) else "protocol"
-    return {"kind": origin, "exception": type(error).__name__, "message": str(error)}
+    text = str(error).encode("utf-8", "backslashreplace").decode("utf-8")  # a lone surrogate cannot be sent
+    return {"kind": origin, "exception": type(error).__name__, "message": text}
 
 
 def parse_error(payload: Mapping[str, Any]) -> EpisodeFault:
