@@ -179,6 +179,24 @@ class Stateless(FakeBenchmark):
         return dataclasses.replace(super().reset(episode), state={})
 
 
+@pytest.mark.parametrize(
+    ("call", "phase", "wanted"),
+    [
+        ("reset", "reset", "RawObservation"),
+        ("make_obs", "render", "Observation"),
+        ("step", "step", "StepResult"),
+        ("get_step_result", "step", "StepOutcome"),
+    ],
+)
+def test_a_call_that_returns_something_else_is_told_by_name(call: str, phase: str, wanted: str) -> None:
+    benchmark = FakeBenchmark()
+    setattr(benchmark, call, lambda *_: None)
+    record = attempt(benchmark)
+    assert charge(record)[:2] == ("benchmark", phase)
+    assert record.error is not None
+    assert record.error.message == f"{call}() returned a NoneType; it must return a {wanted}"
+
+
 def test_a_start_that_cannot_be_proved_is_refused() -> None:
     record = attempt(Stateless())
     assert charge(record) == ("benchmark", "reset", "BenchmarkFault")

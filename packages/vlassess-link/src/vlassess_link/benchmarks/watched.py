@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from typing import Callable, Dict, Mapping, Optional, Tuple
+from typing import Callable, Dict, Mapping, Optional, Tuple, Type, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from vlassess_link.digest import ArrayDigest
 from vlassess_link.errors import BenchmarkFault, ObservationError
 from vlassess_link.policies.base import Policy
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
+
+Value = TypeVar("Value")
 
 BESIDE = "beside"
 """Phase of a thread beside the attempt's own while it does nothing."""
@@ -124,7 +126,7 @@ class WatchedBenchmark(Benchmark):
                 is no text, or not the episode's.
         """
         self._monitor.enter("reset")
-        raw = self._inner.reset(episode)
+        raw = _checked(self._inner.reset(episode), RawObservation, "reset")
         if not isinstance(raw.instruction, str):
             raise BenchmarkFault(f"reset() gave the instruction {raw.instruction!r}; it must be a text")
         if episode.instruction is not None and raw.instruction != episode.instruction:
@@ -147,18 +149,24 @@ class WatchedBenchmark(Benchmark):
         self.low = action.copy() if self.low is None else np.minimum(self.low, action)
         self.high = action.copy() if self.high is None else np.maximum(self.high, action)
         self._monitor.enter("step")
-        result = self._inner.step(action.copy())
+        result = _checked(self._inner.step(action.copy()), StepResult, "step")
         self.steps += 1
         return result
 
     def make_obs(self, raw: RawObservation) -> Observation:
         """Render."""
         self._monitor.enter("render")
-        return self._inner.make_obs(raw)
+        return _checked(self._inner.make_obs(raw), Observation, "make_obs")
 
     def get_step_result(self, result: StepResult) -> StepOutcome:
         """Score; counted with the step it belongs to."""
-        return self._inner.get_step_result(result)
+        return _checked(self._inner.get_step_result(result), StepOutcome, "get_step_result")
+
+
+def _checked(value: Value, kind: Type[Value], call: str) -> Value:
+    if not isinstance(value, kind):
+        raise BenchmarkFault(f"{call}() returned a {type(value).__name__}; it must return a {kind.__name__}")
+    return value
 
 
 class WatchedPolicy(Policy):
