@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from vlassess.cli.check_options import CheckOptions, TraceOptions
 from vlassess.cli.compare_options import CompareOptions
 from vlassess.cli.options import (
     BudgetOptions,
@@ -93,6 +94,37 @@ def plan(options: PlanOptions) -> int:
     from vlassess.cli.showing import plan
 
     return plan(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess check my.yaml --policy ws://localhost:8000",
+        "vlassess check policy my_model.py:MyModel",
+        "vlassess check benchmark tabletop-v1",
+        note="Exit codes: 0 everything fits; 2 a side cannot be loaded; 4 something does not fit.",
+    )
+)
+@takes(CheckOptions)
+def check(options: CheckOptions) -> int:
+    """Check what both sides of a config, or one side alone, declare of their conventions; runs no episode."""
+    from vlassess.cli.checking import check
+
+    return check(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess trace my.yaml --steps 5",
+        "vlassess trace diff mine.npz reference.npz",
+        note="Exit codes: 0 recorded, or no difference; 4 the traces differ.",
+    )
+)
+@takes(TraceOptions)
+def trace(options: TraceOptions) -> int:
+    """Record what crosses the wire in the first steps of an episode; or find where two recordings part, and why."""
+    from vlassess.cli.tracing import trace
+
+    return trace(options)
 
 
 @app.command(

@@ -107,8 +107,18 @@ def benchmark_spec(sides: Sides, config: RunConfig) -> BenchmarkSpec:
 
 
 @contextmanager
-def staged(sides: Sides, config: RunConfig, labels: Sequence[str], logs: Path | None = None) -> Iterator[Stage]:
-    """Start the policies ``labels``, ask both sides for their specs and check them; stops the servers at the end."""
+def staged(
+    sides: Sides, config: RunConfig, labels: Sequence[str], logs: Path | None = None, refuse: bool = True
+) -> Iterator[Stage]:
+    """Start the policies ``labels``, ask both sides for their specs and check them; stops the servers at the end.
+
+    Args:
+        sides: Both sides, resolved.
+        config: How they are run.
+        labels: Which policies.
+        logs: Folder of what children say; None: a temporary one.
+        refuse: Refuse sides that do not fit, and tell what is converted or cannot be checked.
+    """
     policies = {label: sides.policies[label] for label in labels}
     launches = server_launches(policies, sides.note)
     launch, environment = in_own_interpreter(sides)

@@ -1,0 +1,99 @@
+"""``vlassess check``: what both sides declare, before anything is run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.functional.cli.conftest import FAKES, Invoke
+
+POLICIES = """
+from dataclasses import replace
+
+import numpy as np
+
+from vlassess_link import PolicyIdentity, PolicySpec, PredictModelServer
+from vlassess_link.spaces import Component, Layout
+from vlassess_link.specs import ImageConvention
+
+
+class Turned(PredictModelServer):
+    spec = PolicySpec(
+        PolicyIdentity("turned"),
+        image=ImageConvention("bgr", "rotated_180"),
+        state=Layout((Component("x", "other", 1),)),
+        action=Layout((Component("dx", "other", 1),)),
+    )
+
+    def predict(self, obs, ctx):
+        return {"actions": np.ones(1)}
+
+
+class Wrong(Turned):
+    spec = replace(Turned.spec, cameras=("wrist",), state=Layout((Component("pose", "position", 3),)))
+"""
+
+
+@pytest.fixture
+def policies(tmp_path: Path) -> Path:
+    file = tmp_path / "policies.py"
+    file.write_text(POLICIES, encoding="utf-8")
+    return file
+
+
+def test_a_config_is_checked_without_an_episode(invoke: Invoke, policies: Path, tmp_path: Path) -> None:
+    said = invoke(
+        "check", "walk.yaml", "--set", "benchmark.params={}", "--set", f"policies={{a: {{local: {policies}:Turned}}}}"
+    )
+    assert said.code == 0, said.err
+    assert "policy 'a' with fake-v1: convertible" in said.out
+    assert "converted: camera 'front': upright becomes rotated_180" in said.out
+    assert "converted: camera 'front': rgb becomes bgr" in said.out
+    assert "cannot be checked: state 'x': a side does not declare the source" in said.out
+    assert not list((tmp_path / "runs").glob("walk*"))
+
+
+def test_what_does_not_fit_fails_with_every_reason(invoke: Invoke, policies: Path) -> None:
+    said = invoke("check", "walk.yaml", "--set", f"policies={{a: {{local: {policies}:Wrong}}}}", "--json")
+    assert said.code == 4
+    found = json.loads(said.out)
+    assert found["ok"] is False
+    failed = [line["text"] for line in found["sections"][0]["lines"] if line["state"] == "FAILED"]
+    assert len(failed) == 2
+    run = invoke("run", "walk.yaml", "--set", f"policies={{a: {{local: {policies}:Wrong}}}}")
+    assert run.code == 2
+    assert all(reason in run.err for reason in failed)
+
+
+def test_a_policy_alone_is_served_and_asked(invoke: Invoke, policies: Path) -> None:
+    said = invoke("check", "policy", f"{policies}:Turned")
+    assert said.code == 0, said.err
+    assert "conventions of the policy 'turned'" in said.out
+    assert "action 'dx': 1 number, other" in said.out
+    assert "it declares no control rate" in said.out
+
+
+def test_a_benchmark_alone_is_loaded_and_asked(invoke: Invoke) -> None:
+    said = invoke("check", "benchmark", "tabletop-v1")
+    assert said.code == 0, said.err
+    assert "state 'eef_rotation': 3 numbers, rotation, absolute, base, axis_angle_2pi, radian" in said.out
+    assert "everything that a mismatch could hide in is declared" in said.out
+    vague = invoke("check", "benchmark", f"{FAKES}:FakeBenchmark")
+    assert vague.code == 0
+    assert "action 'dx' does not declare range" in vague.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("check", "polcy", "random"), "`policy` or `benchmark`"),
+        (("check", "policy", "randm"), "did you mean 'random'?"),
+        (("check", "policy", "random", "--set", "seed=1"), "leave it out"),
+    ],
+)
+def test_usage_errors(invoke: Invoke, arguments: tuple[str, ...], words: str) -> None:
+    said = invoke(*arguments)
+    assert said.code == 2
+    assert words in said.err
