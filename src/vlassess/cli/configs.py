@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import typer
 
-from vlassess.cli.options import PlanOptions, RunOptions
+from vlassess.cli.options import Mode, PlanOptions, RunOptions
 from vlassess.config import load_config, override_config
 from vlassess.records import RunDirectory
-from vlassess.schema.config import RunConfig
+from vlassess.schema.config import RealTimeConfig, RunConfig
 
 
 def planned_config(options: PlanOptions) -> RunConfig:
@@ -31,12 +31,13 @@ def run_config(options: RunOptions) -> RunConfig | None:
     """
     overrides = _overrides(options)
     if options.config is not None:
-        return load_config(options.config, overrides)
+        return _in_mode(load_config(options.config, overrides), options.mode)
     if options.resume is None:
         raise typer.BadParameter("give a config, or a run to finish with --resume DIR", param_hint="config")
-    if not overrides:
+    if not overrides and options.mode is None:
         return None
-    return override_config(RunDirectory.open(options.resume).manifest.config, overrides)
+    config = RunDirectory.open(options.resume).manifest.config
+    return _in_mode(override_config(config, overrides) if overrides else config, options.mode)
 
 
 def _overrides(options: RunOptions) -> list[str]:
@@ -68,6 +69,13 @@ def _comparison(options: RunOptions) -> list[str]:
         "comparison.stop_when_decided=true",
         f"comparison.alpha={value.strip()}",
     ]
+
+
+def _in_mode(config: RunConfig, mode: Mode | None) -> RunConfig:
+    """Return the config in a mode; in real time as its own section says, else on the machine's clock."""
+    if mode is None or (mode is Mode.realtime) == (config.realtime is not None):
+        return config
+    return config.model_copy(update={"realtime": RealTimeConfig() if mode is Mode.realtime else None})
 
 
 def _video(wanted: str | None) -> list[str]:

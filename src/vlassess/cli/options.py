@@ -77,6 +77,13 @@ Limit = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
 
 
+class Mode(str, enum.Enum):
+    """Whether the simulator waits for the policy."""
+
+    sync = "sync"
+    realtime = "realtime"
+
+
 def _none() -> list[str]:
     return []
 
@@ -108,6 +115,13 @@ class RunOptions:
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes instead of one per core.")] = None
     min_success: Annotated[
         float | None, typer.Option(min=0, max=1, help="Exit with 4 if a policy's success rate is below this.")
+    ] = None
+    mode: Annotated[
+        Mode | None,
+        typer.Option(
+            help="realtime: the simulator goes on whether or not an action came, as the config's `realtime` says.",
+            show_default=False,
+        ),
     ] = None
     video: Video = None
     shard: ShardOf = None

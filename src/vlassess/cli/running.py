@@ -58,6 +58,7 @@ def command_of(options: RunOptions) -> tuple[str, ...]:
         "--output": options.output,
         "--workers": options.workers,
         "--min-success": options.min_success,
+        "--mode": None if options.mode is None else options.mode.value,
         "--video": options.video,
         "--limit": options.limit,
         "--compare-with": options.compare_with,

@@ -112,12 +112,27 @@ def _resolve_paths(layer: dict[str, Any], base: Path, problems: list[str]) -> No
         for key in FILE_KEYS:
             if isinstance(source, dict) and isinstance(source.get(key), str):
                 source[key] = str(absolute(source[key], base))
+    _read_latencies(layer, base, problems)
     comparison = layer.get("comparison")
     if isinstance(comparison, dict) and isinstance(comparison.get("against"), str):
         comparison["against"] = str(absolute(comparison["against"], base))
     benchmark = layer.get("benchmark")
     if isinstance(benchmark, dict) and isinstance(benchmark.get("interpreter"), str):
         benchmark["interpreter"] = resolve_interpreter(benchmark["interpreter"], base)
+
+
+def _read_latencies(layer: dict[str, Any], base: Path, problems: list[str]) -> None:
+    """Put measured latencies in the place of the file that holds them, so that the run's own files have them."""
+    realtime = layer.get("realtime")
+    latency = realtime.get("latency") if isinstance(realtime, dict) else None
+    if not isinstance(latency, dict) or not isinstance(latency.get("file"), str):
+        return
+    path = absolute(latency.pop("file"), base)
+    try:
+        latency["empirical"] = [float(line) for line in path.read_text(encoding="utf-8").split()]
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        problems.append(f"realtime.latency.file cannot be read: {error}; it must have a number of seconds on each line")
+        latency["empirical"] = Unreadable()
 
 
 def resolve_target(target: str, base: Path, path: str, problems: list[str]) -> Any:
@@ -137,9 +152,9 @@ def resolve_interpreter(text: str, base: Path) -> str:
     if "/" not in text and not text.endswith(".txt"):
         return text
     # Links are not followed: a virtual environment's python is one, and its target is outside the environment.
-    return os.path.normpath(Path(base, Path(text).expanduser()))
+    return os.path.normpath(Path(base, os.path.expanduser(text)))
 
 
 def absolute(path: str, base: Path) -> Path:
     """Return ``path`` without a home sign, relative parts or links to folders above left to chance."""
-    return Path(base, Path(path).expanduser()).resolve()
+    return Path(base, os.path.expanduser(path)).resolve()  # of an unknown user it stays as it is

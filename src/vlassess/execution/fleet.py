@@ -153,6 +153,7 @@ class Fleet:
             policy=assignment.source,
             horizon=job.horizon,
             artifacts=to_json(job.artifacts),
+            realtime=to_json(job.realtime),
         )
 
     def remove(self, process: LineProcess, returncode: int) -> EpisodeRecord | None:

@@ -167,4 +167,6 @@ def _notes(manifest: RunManifest, trials: Sequence[Trial]) -> tuple[str, ...]:
     notes = [f"{missing} of {len(trials)} planned episodes were not run"] if missing else []
     if manifest.config.step_limit is not None:
         notes.append("its step limit was replaced: another protocol")
+    if manifest.config.realtime is not None:
+        notes.append(f"it ran in real time ({manifest.config.realtime.pace}), where the other may not have")
     return tuple(notes)

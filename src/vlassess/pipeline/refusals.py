@@ -42,9 +42,10 @@ def refuse_other_plan(
 
 
 def conduct(config: RunConfig) -> dict[str, Any]:
-    """Return what changes an episode's course but is in no item: the benchmark's parameters and the horizons."""
+    """Return what changes an episode's course but is in no item: the benchmark's parameters, time, the horizons."""
     horizons = {f"policies.{label}.horizon": source.horizon for label, source in config.policies.items()}
-    return {"benchmark.params": config.benchmark.params, **horizons}
+    realtime = None if config.realtime is None else config.realtime.model_dump(mode="json")
+    return {"benchmark.params": config.benchmark.params, "realtime": realtime, **horizons}
 
 
 def refuse_other_benchmark(manifest: RunManifest, spec: BenchmarkSpec) -> None:

@@ -29,6 +29,7 @@ from vlassess.pipeline.deciding import Deciding, deciding, refuse_other_rule
 from vlassess.pipeline.decisions import read_decision
 from vlassess.pipeline.forecasts import Prospect, forecasting
 from vlassess.pipeline.parts import Asked, part_of, taken
+from vlassess.pipeline.realtime import rules_of
 from vlassess.pipeline.recording import recording
 from vlassess.pipeline.refusals import (
     refuse_other_benchmark,
@@ -273,7 +274,7 @@ def work_of(
         for task in stage.spec.tasks
         for label in stage.policy_specs
     }
-    return Work(items, settings, before, expected, artifacts)
+    return Work(items, settings, before, expected, artifacts, realtime=rules_of(config))
 
 
 def conclude(run: RunDirectory, config: RunConfig, ending: Ending, rule: Deciding | None = None) -> RunResult:

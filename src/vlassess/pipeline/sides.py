@@ -25,8 +25,11 @@ from vlassess.execution import (
     server_launch,
     worker_launch,
 )
+from vlassess.pipeline.realtime import check_realtime
 from vlassess.schema.config import PolicySource, RunConfig
-from vlassess_link.benchmarks.base import view_for
+from vlassess.schema.problems import ProblemsError
+from vlassess_link.conventions.compare import check
+from vlassess_link.conventions.findings import Fit
 from vlassess_link.errors import ContractError, PluginError
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
@@ -134,11 +137,17 @@ def staged(
         asked |= {name: place for label, places in sources.items() for name, place in numbered(label, places)}
         found = probe(launch, asked, config.execution.deadlines.model_dump(), folder / "probe.log")
         specs = one_each(found.policies)
-        check_fit(found.benchmark, specs, {label_of(name): place for name, place in asked.items()}, sides.entry)
+        check_sides(found.benchmark, specs, {label_of(name): place for name, place in asked.items()}, sides.entry)
+        fits = {label: check(spec, found.benchmark) for label, spec in specs.items()}
+        if refuse:
+            refuse_misfits(found.benchmark, fits)
+            for sentence in told(fits):
+                sides.note(sentence)
         horizons = {label: source.horizon for label, source in policies.items()}
         check_horizons(specs, horizons)
+        check_realtime(found.benchmark, config)
         side = PolicySide(sources, horizons, servers, extras)
-        yield Stage(found.benchmark, specs, side, folder, launch, environment)
+        yield Stage(found.benchmark, specs, fits, side, folder, launch, environment)
 
 
 def server_launches(policies: Mapping[str, PolicySource], note: Callable[[str], None]) -> dict[str, ServerLaunch]:

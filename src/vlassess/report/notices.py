@@ -5,6 +5,7 @@ A check is a function from `Findings` to notices. A new one is added to `CHECKS`
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -292,6 +293,27 @@ def clipped(findings: Findings) -> Iterator[Notice]:
             )
 
 
+def in_real_time(findings: Findings) -> Iterator[Notice]:
+    """Say what time did to episodes that did not wait for the policy."""
+    for policy in findings.policies:
+        timed = [record.realtime for record in findings.counting(policy.label) if record.realtime is not None]
+        steps = sum(record.steps for record in findings.counting(policy.label) if record.realtime is not None)
+        if not steps:
+            continue
+        stale = sum(one.stale_steps for one in timed)
+        named = ("control_rate_hz", "latency_p50", "latency_p95", "latency_p99")
+        found = {name: [value for one in timed if (value := getattr(one, name)) is not None] for name in named}
+        rate, *latency = (f"{statistics.median(found[name]):.3g}" if found[name] else "unknown" for name in named)
+        yield _note(
+            "realtime",
+            policy.label,
+            f"Ran in real time ({timed[0].pace} pace): {100 * stale / steps:.1f} % of {steps} control steps had no "
+            f"action and held still; control rate {rate} Hz; latency p50 {latency[0]}, p95 {latency[1]}, p99 "
+            f"{latency[2]} s (medians over episodes). To see what time costs: vlassess compare with the run of "
+            "`--mode sync`.",
+        )
+
+
 def observed_every_step(findings: Findings) -> Iterator[Notice]:
     """Note a policy that looked at every step, which costs a rendering each time."""
     for policy in findings.policies:
@@ -325,6 +347,7 @@ CHECKS: tuple[Callable[[Findings], Iterator[Notice]], ...] = (
     converted,
     clipped,
     observed_every_step,
+    in_real_time,
 )
 """Every check, in the order in which their notices are shown."""
 

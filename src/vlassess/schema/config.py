@@ -239,6 +239,58 @@ class ComparisonConfig(Strict):
         return self
 
 
+class Lognormal(Strict):
+    """Latencies whose logarithm is normally distributed, as those of servers roughly are."""
+
+    median: Number = Field(gt=0)
+    """Seconds."""
+    sigma: Number = Field(ge=0, le=3)
+    """Standard deviation of the logarithm; 0.3 spreads the middle 90 % from 0.6 to 1.6 times the median."""
+
+
+class LatencyConfig(Strict):
+    """Seconds from an observation to its answer. A number alone is a constant."""
+
+    constant: Number | None = Field(default=None, ge=0)
+    """The same each time."""
+    lognormal: Lognormal | None = None
+    """Drawn anew for each answer."""
+    empirical: tuple[Annotated[Number, Field(ge=0)], ...] | None = Field(default=None, min_length=1)
+    """Measured seconds, of which one is drawn for each answer. `file: latencies.txt` reads them from a file, one a
+    line."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> LatencyConfig:
+        given = [key for key in ("constant", "lognormal", "empirical") if getattr(self, key) is not None]
+        if len(given) != 1:
+            raise ValueError(f"give exactly one of constant, lognormal, empirical and file, not {len(given)}")
+        return self
+
+
+class RealTimeConfig(Strict):
+    """How the environment advances at its control rate, whether or not an action came."""
+
+    pace: Literal["wall", "modelled"] = "wall"
+    """`wall`: seconds pass as on the robot; `modelled`: latencies are drawn and nothing waits, the same every time."""
+    latency: Annotated[
+        LatencyConfig | None,
+        BeforeValidator(lambda value: {"constant": value} if type(value) in (int, float) else value),
+    ] = None
+    """`modelled`: how long answers take; `wall`: how long they take at least."""
+    await_first: bool = Field(default=False, strict=True)
+    """The environment stands still until the first action is there."""
+    skip_past: bool = Field(default=False, strict=True)
+    """Of a chunk that comes late, skip the actions that were meant for steps already past (never the last one)."""
+    asynchronous: bool = Field(default=False, strict=True)
+    """Ask again after `horizon` actions and execute the rest of the chunk meanwhile, instead of holding still."""
+
+    @model_validator(mode="after")
+    def _latency_is_known(self) -> RealTimeConfig:
+        if self.pace == "modelled" and self.latency is None:
+            raise ValueError("pace: modelled needs latency, as latency: 0.2")
+        return self
+
+
 class RunConfig(Strict):
     """A whole run: one benchmark, one or more policies."""
 
@@ -260,6 +312,8 @@ class RunConfig(Strict):
     """Perturbed cells, run beside their control; empty: the control alone."""
     step_limit: Count | None = Field(default=None, ge=1)
     """Replaces every task's step limit; marks the run as another protocol."""
+    realtime: RealTimeConfig | None = None
+    """Run in real time, as this says; None: the simulator waits for each answer."""
     policies: dict[Name, PolicySource] = Field(min_length=1)
     """Label -> what to measure. `policy:` is the short form for one."""
     execution: ExecutionConfig = ExecutionConfig()
