@@ -68,6 +68,7 @@ def vlassess(
         "vlassess run tabletop-quick",
         "vlassess run my.yaml --policy ws://localhost:8000 --set episodes=20",
         "vlassess run my.yaml --policy my_model.py:MyModel --set suites=[pick] --min-success 0.8",
+        "vlassess run my.yaml --mode realtime",
         "vlassess run my.yaml --shard 2/7",
         "vlassess run my.yaml --compare-with runs/old-20260101-030405-abcdef --stop-when-decided alpha=0.05",
         "vlassess run --resume runs/my-20260102-030405-abcdef",
