@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -61,6 +62,7 @@ class LineProcess:
                 start_new_session=True,
             )
         self._events = events
+        self._swept = threading.Event()
         self._reader = threading.Thread(target=self._read, name=f"reader-{self.pid}", daemon=True)
         self._reader.start()
         threading.Thread(target=self._await_end, name=f"waiter-{self.pid}", daemon=True).start()
@@ -85,18 +87,18 @@ class LineProcess:
 
     def terminate(self) -> None:
         """Ask it to end."""
-        self._process.terminate()
+        if not self._swept.is_set():  # until then its id is its own
+            os.kill(self.pid, signal.SIGTERM)
 
     def close(self, patience: float) -> None:
-        """Close its stdin, wait for its end, kill it after ``patience`` seconds."""
+        """Close its stdin, wait until it and what it started have ended, kill it after ``patience`` seconds."""
         with suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
-        try:
-            self._process.wait(patience)
-        except subprocess.TimeoutExpired:
+        if not self._swept.wait(patience):
             self.kill()
-            self._process.wait()
+            self._swept.wait()
+        self._process.wait()
 
     def last_words(self, lines: int = 3) -> str:
         """Return the last lines of its stderr; of one that ended with ``error: sentence``, the sentence."""
@@ -127,5 +129,6 @@ class LineProcess:
         with suppress(ChildProcessError):
             os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
             self.kill()
+        self._swept.set()
         self._reader.join(LAST_WORDS_SECONDS)
         self._events.put(Gone(self, self._process.wait()))

@@ -102,6 +102,31 @@ def test_closing_loses_patience(start: Start, events: queue.Queue[Event]) -> Non
     assert heard(events) == [Gone(child, -signal.SIGKILL)]
 
 
+def test_what_it_started_has_ended_when_it_is_closed(start: Start, events: queue.Queue[Event]) -> None:
+    sleeper = "p = subprocess.Popen(['sleep', '60'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)"
+    for _ in range(5):
+        child = start(
+            f"import subprocess, sys; {sleeper}; print('{{\"pid\": %d}}' % p.pid, flush=True); sys.stdin.read()"
+        )
+        said = events.get(timeout=20)
+        assert isinstance(said, Said)
+        child.close(patience=20)
+        assert has_ended(said.message["pid"])
+        heard(events)
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, but for what its parent has to read, within a second: a kill takes its moment."""
+    for _ in range(100):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.01)
+    return False
+
+
 def test_terminating_asks(start: Start, events: queue.Queue[Event]) -> None:
     child = start("import time; print('{}', flush=True); time.sleep(60)")
     assert isinstance(events.get(timeout=20), Said)
