@@ -3,7 +3,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -166,7 +166,14 @@ def test_float_images_go_to_a_policy_that_declares_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", [StepOutcome(False, 1.5), StepOutcome(False, float("nan")), StepOutcome(False, 0.0, (), {"m": np.inf})]
+    "broken",
+    [
+        StepOutcome(False, 1.5),
+        StepOutcome(False, float("nan")),
+        StepOutcome(False, 0.0, (), {"m": np.inf}),
+        StepOutcome(cast(Any, "no")),
+        StepOutcome(cast(Any, None)),
+    ],
 )
 def test_a_broken_score_is_the_steps_fault(broken: StepOutcome) -> None:
     assert charge(attempt(ScriptedBenchmark([StepOutcome(False), broken]))) == ("benchmark", "step", "BenchmarkFault")

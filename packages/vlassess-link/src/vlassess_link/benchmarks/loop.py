@@ -71,8 +71,10 @@ class Tally:
         """Add the next step's outcome.
 
         Raises:
-            BenchmarkFault: progress is outside [0, 1], or a metric is not finite.
+            BenchmarkFault: success is neither true nor false, progress is outside [0, 1], or a metric is not finite.
         """
+        if not isinstance(now.success, (bool, np.bool_)):
+            raise BenchmarkFault(f"success is {now.success!r} at step {self._steps + 1}; it must be True or False")
         if not 0.0 <= now.progress <= 1.0:
             raise BenchmarkFault(f"progress is {now.progress} at step {self._steps + 1}; it must lie in [0, 1]")
         for name, value in now.metrics.items():
@@ -96,8 +98,9 @@ class Tally:
     def outcome(self, ended_itself: bool = False) -> Outcome:
         """Return the episode's outcome after its last step."""
         ever = self._success_step is not None
-        headline = {"ever": ever, "at_end": self._last.success, "held": self._held}[self._spec.success]
-        at_end = self._last.success if self._spec.termination.kind == "at_limit" else None
+        last = bool(self._last.success)
+        headline = {"ever": ever, "at_end": last, "held": self._held}[self._spec.success]
+        at_end = last if self._spec.termination.kind == "at_limit" else None
         return Outcome(
             success=headline,
             cause=self.cause or ("ended" if ended_itself else "limit"),
