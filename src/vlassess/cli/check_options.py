@@ -37,6 +37,14 @@ class CheckOptions:
             show_default=False,
         ),
     ] = None
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BENCHMARK",
+            help="With `policy`: show it this benchmark's observations, instead of such as its spec allows.",
+            show_default=False,
+        ),
+    ] = None
     policy: Policy = dataclasses.field(default_factory=_none)
     set: Set = dataclasses.field(default_factory=_none)
     json: Json = False

@@ -17,13 +17,15 @@ from vlassess.cli.output import console, print_json, say
 from vlassess.config import load_config
 from vlassess.config.shorthand import absolute, expand_benchmark, expand_policy
 from vlassess.pipeline.checking import Pairs, ask_benchmark, check_pairs, reached
-from vlassess.schema.checks import Line, Section
+from vlassess.pipeline.kits import benchmark_entry, run_benchmark_kit, run_policy_kit
+from vlassess.schema.checks import Line, Section, State
 from vlassess.schema.config import BenchmarkSource, PolicySource
 from vlassess.verdict import COMPLETE, GATE_FAILED
 from vlassess_link.conventions.compare import undeclared_by_benchmark, undeclared_by_policy
 from vlassess_link.conventions.findings import Fit
 from vlassess_link.spaces import Component, Layout
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
+from vlassess_link.testing.kit import KitReport
 
 
 def check(options: CheckOptions) -> int:
@@ -47,6 +49,8 @@ def show(sections: Sequence[Section]) -> None:
 
 
 def _sections(options: CheckOptions) -> Iterator[Section]:
+    if options.benchmark is not None and options.subject != "policy":
+        raise typer.BadParameter("it belongs to `policy WHAT`; leave it out", param_hint="--benchmark")
     if options.what is None:
         overrides = [*([f"policies={json.dumps(list(options.policy))}"] if options.policy else []), *options.set]
         yield from pair_sections(check_pairs(load_config(options.subject, overrides), Catalog.discover(), say))
@@ -59,7 +63,10 @@ def _sections(options: CheckOptions) -> Iterator[Section]:
     if options.policy or options.set:
         raise typer.BadParameter("it belongs to a config; leave it out", param_hint="--policy, --set")
     with tempfile.TemporaryDirectory(prefix="vlassess-check-") as logs:
-        yield from (policy_sections if options.subject == "policy" else benchmark_sections)(options.what, Path(logs))
+        if options.subject == "policy":
+            yield from policy_sections(options.what, Path(logs), options.benchmark)
+        else:
+            yield from benchmark_sections(options.what, Path(logs))
 
 
 def pair_sections(pairs: Pairs) -> Iterator[Section]:
@@ -76,16 +83,35 @@ def fit_lines(fit: Fit) -> tuple[Line, ...]:
     return tuple(lines) or (Line("ok", "both sides declare the same"),)
 
 
-def policy_sections(what: str, logs: Path) -> Iterator[Section]:
-    """Yield what a policy alone shows; it is started, or reached, and asked."""
-    with reached(policy_source(what), logs, say) as policy:
-        yield declared_by_policy(policy.spec)
+def policy_sections(what: str, logs: Path, benchmark: str | None = None) -> Iterator[Section]:
+    """Yield what a policy alone shows: it is started, or reached, and asked; then what the conformance kit says of it.
+
+    A benchmark's own policy is not served, so of it the kit alone speaks.
+    """
+    catalog = Catalog.discover()
+    if benchmark is None or what not in benchmark_entry(benchmark, catalog).policies:
+        with reached(policy_source(what), logs, say) as policy:
+            yield declared_by_policy(policy.spec)
+    yield kit_section(run_policy_kit(what, catalog, say, benchmark))
 
 
 def benchmark_sections(what: str, logs: Path) -> Iterator[Section]:
-    """Yield what a benchmark alone shows; it is loaded, and makes no environment."""
+    """Yield what a benchmark alone shows: it is loaded and asked; then what the conformance kit says of it."""
     source = BenchmarkSource(**expand_benchmark(what))
-    yield declared_by_benchmark(ask_benchmark(source, Catalog.discover(), logs, say))
+    catalog = Catalog.discover()
+    yield declared_by_benchmark(ask_benchmark(source, catalog, logs, say))
+    yield kit_section(run_benchmark_kit(what, catalog, say))
+
+
+def kit_section(report: KitReport) -> Section:
+    """Return what a conformance kit says."""
+    states: dict[str, State] = {"passed": "ok", "failed": "FAILED", "skipped": "note"}
+    lines = []
+    for result in report.results:
+        skipped = " (not checked)" if result.status == "skipped" else ""
+        reason = f" {result.reason}" if result.reason else ""
+        lines.append(Line(states[result.status], f"{result.name}: {result.sentence}{skipped}{reason}"))
+    return Section(f"conformance of the {report.kit} {report.subject!r}", tuple(lines))
 
 
 def declared_by_policy(spec: PolicySpec) -> Section:

@@ -41,7 +41,7 @@ def run_benchmark_kit(
     Raises:
         PluginError: it cannot be found or loaded; says why.
     """
-    entry = resolve(benchmark, catalog, params)
+    entry = benchmark_entry(benchmark, catalog, params)
     expert = next(iter(entry.policies.values()), None)
     command, env = interpreter_of(entry, note)
     arguments = ["benchmark", entry.target, "--params-json", json.dumps(dict(entry.params)), *options]
@@ -69,7 +69,7 @@ def run_policy_kit(
         PluginError: a side cannot be found or loaded; says why.
         PolicyUnavailable: nobody answers at the url.
     """
-    entry = resolve(benchmark, catalog, None) if benchmark is not None else None
+    entry = benchmark_entry(benchmark, catalog) if benchmark is not None else None
     shown = None if entry is None else {"target": entry.target, "params": dict(entry.params)}
     if policy.startswith(("ws://", "wss://")) and (entry is None or entry.interpreter is None):
         return examine_policy(policy, benchmark=shown, only=_only(options))
@@ -84,7 +84,7 @@ def run_policy_kit(
     return report_of([*command, "policy", target, *told, *options], env)
 
 
-def resolve(benchmark: str, catalog: Catalog, params: Mapping[str, Any] | None) -> BenchmarkEntry:
+def benchmark_entry(benchmark: str, catalog: Catalog, params: Mapping[str, Any] | None = None) -> BenchmarkEntry:
     """Return the benchmark that a name or a target stands for.
 
     Raises:

@@ -73,6 +73,23 @@ def test_a_policy_alone_is_served_and_asked(invoke: Invoke, policies: Path) -> N
     assert "conventions of the policy 'turned'" in said.out
     assert "action 'dx': 1 number, other" in said.out
     assert "it declares no control rate" in said.out
+    assert "conformance of the policy 'turned'" in said.out
+    assert "ok       reset_forgets: Nothing of an episode leaks into the next one." in said.out
+
+
+def test_a_policy_that_breaks_its_contract_fails(invoke: Invoke) -> None:
+    twins = Path(__file__).parents[2] / "link" / "testing" / "policy_twins.py"
+    said = invoke("check", "policy", f"{twins}:KeepsQueue", "--json")
+    assert said.code == 4
+    lines = [line for section in json.loads(said.out)["sections"] for line in section["lines"]]
+    assert "reset_forgets" in {line["text"].partition(":")[0] for line in lines if line["state"] == "FAILED"}
+
+
+def test_a_policy_of_a_benchmark_is_shown_the_benchmark(invoke: Invoke) -> None:
+    said = invoke("check", "policy", "expert", "--benchmark", "tabletop-v1")
+    assert said.code == 0, said.err
+    assert "ok       same_in_same_out" in said.out
+    assert "conventions" not in said.out
 
 
 def test_a_benchmark_alone_is_loaded_and_asked(invoke: Invoke) -> None:
@@ -91,6 +108,7 @@ def test_a_benchmark_alone_is_loaded_and_asked(invoke: Invoke) -> None:
         (("check", "polcy", "random"), "`policy` or `benchmark`"),
         (("check", "policy", "randm"), "did you mean 'random'?"),
         (("check", "policy", "random", "--set", "seed=1"), "leave it out"),
+        (("check", "benchmark", "tabletop-v1", "--benchmark", "tabletop-v1"), "leave it out"),
     ],
 )
 def test_usage_errors(invoke: Invoke, arguments: tuple[str, ...], words: str) -> None:

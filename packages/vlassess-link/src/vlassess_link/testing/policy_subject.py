@@ -187,7 +187,7 @@ def _made_up(spec: PolicySpec, index: int) -> Scene:
             name: rng.integers(0, 256, (height, width, 3)).astype(spec.image_dtypes[0])
             for name in (CAMERAS if spec.cameras is None else spec.cameras)
         }
-        state = None if spec.state is None else _state(spec.state, rng)
+        state = _state(spec.state, rng) if spec.state is not None and spec.state.components else None
         shown.append(Observation(images, words, state, step=number * spec.horizon))
     return Scene(EpisodeStart(f"kit-{index}", "kit", f"task-{index}", words), tuple(shown), index)
 
