@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 5.0
 """How long close() waits for running answers, and again for connections to say goodbye."""
 DRAIN_SECONDS = 0.05
+SEND_SECONDS = 1.0
+"""How long close() waits for the last answers to be sent, once the model has stopped."""
 KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """A machine that is gone is known to be after a minute; its own TCP answers for a client that only computes."""
 
@@ -138,6 +140,7 @@ class PolicyServer:
         self._model_host = ModelHost(options.max_batch)
         self._endpoints = Endpoints(self._model_host, options.token, self._gauges)
         self._sessions: dict[WebSocket, Session] = {}
+        self._answering: set[WebSocket] = set()
         self._server = WebSocketServer(
             self._serve_connection,
             self._socket,
@@ -191,6 +194,9 @@ class PolicyServer:
     def close(self, grace: float = GRACE_SECONDS) -> None:
         """Refuse new requests, let running ones end for ``grace`` seconds, then close every connection."""
         self._model_host.close(grace)
+        until = time.monotonic() + SEND_SECONDS
+        while self._answering and time.monotonic() < until:
+            time.sleep(DRAIN_SECONDS / 10)
         if self._accepting.is_alive():
             stopping = threading.Thread(target=self._shut_down, name="shutdown", daemon=True)
             stopping.start()
@@ -248,15 +254,17 @@ class PolicyServer:
             except TimeoutError:
                 self._drop(connection, session, "silent" if session.greeted else "no_hello")
                 return
-            reply = session.answer(frame)
-            del frame  # an image, perhaps, that nobody needs while the client thinks
-            if reply is None:
-                continue
+            self._answering.add(connection)
             try:
-                connection.send(reply, limits.send)
+                reply = session.answer(frame)
+                del frame  # an image, perhaps, that nobody needs while the client thinks
+                if reply is not None:
+                    connection.send(reply, limits.send)
             except TimeoutError:
                 self._drop(connection, session, "slow")
                 return
+            finally:
+                self._answering.discard(connection)
 
     def _drop(self, connection: WebSocket, session: Session, reason: str) -> None:
         log.warning("a client was dropped: %s%s", reason, " in mid-episode" if session.in_episode else "")
