@@ -102,17 +102,22 @@ def test_closing_loses_patience(start: Start, events: queue.Queue[Event]) -> Non
     assert heard(events) == [Gone(child, -signal.SIGKILL)]
 
 
-def test_what_it_started_has_ended_when_it_is_closed(start: Start, events: queue.Queue[Event]) -> None:
+class SlowToKill(LineProcess):
+    """As on a busy machine, whose other threads have their turn first."""
+
+    def kill(self) -> None:
+        time.sleep(2.0)
+        super().kill()
+
+
+def test_what_it_started_has_ended_when_it_is_closed(tmp_path: Path, events: queue.Queue[Event]) -> None:
     sleeper = "p = subprocess.Popen(['sleep', '60'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)"
-    for _ in range(5):
-        child = start(
-            f"import subprocess, sys; {sleeper}; print('{{\"pid\": %d}}' % p.pid, flush=True); sys.stdin.read()"
-        )
-        said = events.get(timeout=20)
-        assert isinstance(said, Said)
-        child.close(patience=20)
-        assert has_ended(said.message["pid"])
-        heard(events)
+    code = f"import subprocess, sys; {sleeper}; print('{{\"pid\": %d}}' % p.pid, flush=True); sys.stdin.read()"
+    child = SlowToKill([sys.executable, "-c", code], os.environ, events, tmp_path / "child.log")
+    said = events.get(timeout=20)
+    assert isinstance(said, Said)
+    child.close(patience=20)
+    assert has_ended(said.message["pid"])
 
 
 def has_ended(pid: int) -> bool:
