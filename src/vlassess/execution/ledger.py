@@ -4,7 +4,7 @@ A policy's error is final at once. A benchmark or infrastructure error is tried 
 episode whose every attempt lost the connection (or, for a local policy, the worker) while its own predict was in
 flight is charged to the policy;
 so that no bystander is charged, the last attempt of such an episode runs alone. One that waited for a call of the
-policy which did not end, its own or another's in the same batch, is treated likewise.
+policy which did not end, its own or another's in the same batch, runs alone at last, too.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class Ledger:
         if len(errors) < self._attempts:
             last_next = len(errors) == self._attempts - 1
             return record, Verdict.AGAIN_ALONE if lost and last_next else Verdict.AGAIN
-        if lost and len(errors) > 1:
+        # Alone and yet behind somebody's hanging call: that is no call of this episode's.
+        if lost and len(errors) > 1 and record.error.kind != "PolicyHangs":
             return _charge_policy(record, record.error, len(errors)), Verdict.FINAL
         return record, Verdict.GIVEN_UP
 

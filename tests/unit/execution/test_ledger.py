@@ -10,6 +10,7 @@ from vlassess_link.data import ErrorInfo, Outcome
 ITEM, OTHER = items_of()[:2]
 LOST = error_of("infrastructure", "inference", "ConnectionLost")
 LOST_ELSEWHERE = error_of("infrastructure", "connect", "ConnectionLost")
+HANGS = error_of("infrastructure", "inference", "PolicyHangs")
 DIED = error_of("infrastructure", "inference", "WorkerDied")
 BROKEN = error_of("benchmark")
 CHARGED = error_of("policy", "inference", "PredictError")
@@ -39,6 +40,10 @@ FINAL, AGAIN, ALONE, GIVEN_UP = Verdict.FINAL, Verdict.AGAIN, Verdict.AGAIN_ALON
         (3, [LOST, DIED, LOST], [AGAIN, AGAIN, GIVEN_UP], "infrastructure"),
         (3, [BROKEN, LOST, LOST], [AGAIN, AGAIN, GIVEN_UP], "infrastructure"),
         (3, [LOST, CHARGED], [AGAIN, FINAL], "policy"),
+        (3, [HANGS, HANGS, SUCCESS], [AGAIN, ALONE, FINAL], None),
+        (3, [HANGS, HANGS, CHARGED], [AGAIN, ALONE, FINAL], "policy"),
+        (3, [HANGS, HANGS, HANGS], [AGAIN, ALONE, GIVEN_UP], "infrastructure"),
+        (2, [HANGS, LOST], [ALONE, FINAL], "policy"),
     ],
 )
 def test_what_becomes_of_attempts(
