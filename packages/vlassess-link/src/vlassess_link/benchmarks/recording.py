@@ -9,6 +9,7 @@ encoded here: simulators have old interpreters and no video library, and the nex
 frames-00000.npz ...  camera_0, camera_1 ...: (n, height, width, 3) uint8, in the order of spool.json's cameras
 steps.npz             one row a control step; see `StepRows.arrays`
 inputs.npz            the first delivered observations; see `input_arrays`
+trace.npz             everything that crossed the wire in the first steps; see `conventions.traces`
 spool.json            written last: cameras, frames, steps, problem
 ```
 """
@@ -24,6 +25,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 
 from vlassess_link.benchmarks.base import Benchmark, View
+from vlassess_link.benchmarks.tracing import Tracing
+from vlassess_link.conventions.traces import arrays_of
 from vlassess_link.data import ActionChunk, Episode, EpisodeStart, Observation, RawObservation, StepOutcome, StepResult
 from vlassess_link.policies.base import Policy
 from vlassess_link.specs import BenchmarkSpec
@@ -47,6 +50,7 @@ class ArtifactRequest:
         steps: One row a control step.
         inputs: How many of the first delivered observations, 0 for none.
         limit: Bytes of raw frames after which recording them ends.
+        trace: Keep everything that crosses the wire in this many first control steps, 0 for nothing.
     """
 
     folder: str
@@ -54,6 +58,7 @@ class ArtifactRequest:
     steps: bool = False
     inputs: int = 0
     limit: int = 2**30
+    trace: int = 0
 
 
 def recorded_view(view: View, benchmark: BenchmarkSpec, request: Optional[ArtifactRequest]) -> View:
@@ -192,6 +197,7 @@ class Recorder:
         self._frames = FrameSpool(request.folder, request.limit)
         self._rows = StepRows()
         self._inputs: List[Observation] = []
+        self._tracing = Tracing(request.trace)
         self._before: Mapping[str, float] = {}
         if not os.path.isdir(request.folder):
             self.problem = f"the folder {request.folder} is not there: worker and run share no file system"
@@ -210,10 +216,20 @@ class Recorder:
         if len(self._inputs) < self.request.inputs:
             self._guarded(lambda: self._inputs.append(_copied(obs)))
 
+        if self.request.trace:
+            self._guarded(lambda: self._tracing.delivered(obs, self.seen))
+
+    def answered(self, obs: Observation, chunk: ActionChunk) -> None:
+        """Keep what a policy answers to an observation, if it is one of the first."""
+        if self.request.trace:
+            self._guarded(lambda: self._tracing.answered(obs, chunk))
+
     def stepped(self, action: np.ndarray, outcome: StepOutcome) -> None:
         """Keep a step."""
         if self.request.steps:
             self._guarded(lambda: self._add_row(action, outcome))
+        if self.request.trace:
+            self._guarded(lambda: self._tracing.executed(action))
         self.seen = None
 
     def finish(self) -> None:
@@ -240,6 +256,8 @@ class Recorder:
             save(os.path.join(folder, "steps.npz"), self._rows.arrays())
         if self._inputs:
             save(os.path.join(folder, "inputs.npz"), input_arrays(self._inputs))
+        if self.request.trace:
+            save(os.path.join(folder, "trace.npz"), arrays_of(self._tracing.trace))
         told = {"cameras": self._frames.cameras, "frames": self._frames.frames, "steps": len(self._rows)}
         with open(os.path.join(folder, "spool.json"), "w", encoding="utf-8") as file:
             json.dump({**told, "problem": problem}, file, allow_nan=False)
@@ -327,9 +345,11 @@ class RecordedPolicy(Policy):
         self._inner.reset(start, policy_seed)
 
     def predict(self, obs: Observation) -> ActionChunk:
-        """Keep what is delivered, then ask."""
+        """Keep what is delivered, then ask, and keep the answer."""
         self._recorder.delivered(obs)
-        return self._inner.predict(obs)
+        chunk = self._inner.predict(obs)
+        self._recorder.answered(obs, chunk)
+        return chunk
 
 
 def _copied(obs: Observation) -> Observation:

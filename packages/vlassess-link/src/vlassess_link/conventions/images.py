@@ -98,7 +98,7 @@ def _along(image: np.ndarray, weights: np.ndarray, axis: int) -> np.ndarray:
     return np.moveaxis(np.tensordot(weights, image, axes=(1, axis)), 0, axis)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=512)
 def _weights(old: int, new: int, method: str, crop: float) -> np.ndarray:
     """Return (new, old): what each old pixel gives to each new one."""
     # In float32, as Pillow keeps a box.
