@@ -13,7 +13,7 @@ TESTS ?=
 ARGS ?=
 PROJECTS := pyproject.toml packages/vlassess-link/pyproject.toml
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-BENCHES := execution wire tabletop recording grounding statistics validation libero
+BENCHES := execution wire tabletop realtime recording grounding statistics validation libero
 
 # A benchmark is a file, or a folder with a __main__.py where a file would hide a module of the standard library.
 bench_path = $(firstword $(wildcard benchmarks_perf/$(1).py benchmarks_perf/$(1)/__main__.py))
