@@ -110,6 +110,7 @@ def _refuse_different(one: RunDirectory, other: RunDirectory) -> None:
         "the benchmark's interpreter is not the same": _interpreter(a.worker, b.worker),
         "episodes were not run alike": _differences(conduct(a.config), conduct(b.config)),
         **{f"policy {label!r} is not the same": _identity(a, b, label) for label in a.policy_identities},
+        **{f"what is converted for policy {label!r} is not the same": _fits(a, b, label) for label in a.policy_fits},
     }
     for what, differences in found.items():
         if differences:
@@ -135,6 +136,14 @@ def _identity(a: RunManifest, b: RunManifest, label: str) -> list[str]:
     if a.policy_identities[label] == b.policy_identities.get(label, a.policy_identities[label]):
         return []
     return _differences(a.policy_specs[label]["identity"], b.policy_specs[label]["identity"])
+
+
+def _fits(a: RunManifest, b: RunManifest, label: str) -> list[str]:
+    """Return in what the conversions of one policy differ."""
+    one, other = a.policy_fits[label], b.policy_fits.get(label)
+    if other is None or one.conversions == other.conversions:
+        return []
+    return [" and ".join("; ".join(each.conversions) or "nothing" for each in (one, other))]
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -206,6 +215,7 @@ def _manifest(manifests: Sequence[RunManifest], items: Sequence[WorkItem], outpu
             "plan_hash": plan_hash(items),
             "items": len(items),
             "policy_specs": {key: value for each in reversed(manifests) for key, value in each.policy_specs.items()},
+            "policy_fits": {key: value for each in reversed(manifests) for key, value in each.policy_fits.items()},
             "policy_identities": {
                 key: value for each in reversed(manifests) for key, value in each.policy_identities.items()
             },

@@ -144,7 +144,9 @@ class Tabletop(Benchmark):
         return RawObservation(0, self._instruction, simulation.state())
 
     def step(self, action: np.ndarray) -> StepResult:
-        """Clip the action to [-1, 1], move the target pose by it and simulate 50 ms.
+        """Move the target pose by an action in [-1, 1] and simulate 50 ms.
+
+        A run has clipped it, as the layout says; what comes from elsewhere is clipped here.
 
         Raises:
             BenchmarkFault: the simulation became unstable.
