@@ -28,7 +28,7 @@ from vlassess_link.testing.courses import episode_for
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "src" / "vlassess" / "benchmarks" / "tabletop"
 LATENCIES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
-STYLE: dict[str, Any] = {"svg.fonttype": "none", "svg.hashsalt": "vlassess", "font.size": 10}
+STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "vlassess", "font.size": 10}
 
 
 class Way(NamedTuple):
