@@ -278,20 +278,20 @@ def test_an_error_of_the_simulator_is_the_simulators() -> None:
     assert (record.error.origin, record.error.phase) == ("benchmark", "step")
 
 
-def test_on_the_machines_clock_it_comes_to_what_the_model_says() -> None:
-    """One real episode of a policy that takes 120 ms: three steps of hold for each action."""
-    rules = RealTime(latency=Latency(seconds=0.12))
-    record = attempt_of(InProcessPolicy(FakePolicy()), rules, image=0)
-    modelled = attempt_of(InProcessPolicy(FakePolicy()), RealTime("modelled", Latency(seconds=0.12)), image=0)
+def test_on_the_machines_clock_the_simulator_does_not_wait() -> None:
+    """One real episode of a policy that takes 120 ms; what a busy machine does to its times is left open."""
+    record = attempt_of(InProcessPolicy(FakePolicy()), RealTime(latency=Latency(seconds=0.12)), image=0)
     assert record.error is None
-    assert modelled.realtime is not None
-    assert record.realtime is not None
-    assert record.realtime.pace == "wall"
-    assert abs(record.steps - modelled.steps) <= 4
-    assert record.realtime.latency_p50 is not None
-    assert record.realtime.latency_p50 >= 0.12
-    assert record.realtime.control_rate_hz is not None
-    assert 10.0 < record.realtime.control_rate_hz <= 20.5
+    assert record.counts_as == "success"
+    stats = record.realtime
+    assert stats is not None
+    assert stats.pace == "wall"
+    assert record.steps - stats.stale_steps == stats.answers == 4
+    assert stats.stale_steps >= 4
+    assert stats.latency_p50 is not None
+    assert stats.latency_p50 >= 0.12
+    assert stats.control_rate_hz is not None
+    assert 0.0 < stats.control_rate_hz <= 20.5
     assert {"inference", "step"} <= set(record.seconds)
 
 
