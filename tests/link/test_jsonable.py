@@ -114,7 +114,9 @@ POLICY_SPECS = st.builds(
     identity=st.builds(PolicyIdentity, NAMES, NAMES, NAMES),
     cameras=st.none() | st.lists(NAMES, max_size=2).map(tuple),
     image_size=st.none() | st.just((128, 224)),
-    image=st.builds(ImageConvention, orientation=st.sampled_from(["upright", "rotated_180"]), crop=NUMBERS),
+    image=st.builds(
+        ImageConvention, orientation=st.sampled_from(["upright", "rotated_180"]), crop=st.floats(0.01, 1.0)
+    ),
     state=st.none() | layouts(),
     action=st.none() | layouts(),
     chunk=st.integers(5, 9),

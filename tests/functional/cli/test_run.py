@@ -74,7 +74,7 @@ def test_a_policy_that_only_errs(invoke: Invoke) -> None:
 def test_a_benchmark_that_errs_can_be_resumed(invoke: Invoke, tmp_path: Path) -> None:
     broken = (
         "--set",
-        f"benchmark.params={{image: 0, fault: reset_raises, fault_indices: [1], fault_once_file: {tmp_path / 'struck'}}}",
+        f"benchmark.params={{fault: reset_raises, fault_indices: [1], fault_once_file: {tmp_path / 'struck'}}}",
         "--set",
         "execution.retries=0",
     )
