@@ -21,6 +21,7 @@ from vlassess.records.lines import read_lines, strict_line, sync_folder, write_a
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import MANIFEST_SCHEMA, RunManifest
 from vlassess_link.data import RECORD_SCHEMA, EpisodeRecord
+from vlassess_link.digest import content_hash
 from vlassess_link.errors import ContractError, VlassessError
 from vlassess_link.jsonable import from_json, to_json
 
@@ -128,7 +129,7 @@ class RunDirectory:
         """
         file = path / "run.json"
         if not file.is_file():
-            found = "holds no run.json" if path.is_dir() else "does not exist"
+            found = "holds no run.json" if path.is_dir() else "is no folder" if path.exists() else "does not exist"
             raise RunDirectoryError(f"{path} {found}; give a folder that `vlassess run` made")
         return cls(path, _manifest_in(file))
 
@@ -142,10 +143,13 @@ class RunDirectory:
         """Return the plan.
 
         Raises:
-            RunDirectoryError: a line is no work item.
+            RunDirectoryError: a line is no work item, or lines are missing: what is not planned would not be missed.
         """
         path = self.path / "plan.jsonl"
-        return tuple(_values(WorkItem, path, read_lines(path).values))
+        items = tuple(_values(WorkItem, path, read_lines(path).values))
+        if content_hash([item.item_id for item in items]) != self.manifest.plan_hash:
+            raise RunDirectoryError(f"{path} is not the plan that run.json names; restore the file")
+        return items
 
     def records(self) -> RecordsRead:
         """Return every recorded attempt, in the order they ended.

@@ -142,6 +142,17 @@ def test_a_damaged_plan_is_named_by_its_line(run: RunDirectory) -> None:
         run.items()
 
 
+@pytest.mark.parametrize("kept", [0, -1, None])
+def test_a_plan_that_lacks_a_line_is_no_smaller_run(run: RunDirectory, kept: int | None) -> None:
+    file = run.path / "plan.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.unlink()
+    if kept is not None:
+        file.write_bytes(b"".join(lines[:kept]))
+    with pytest.raises(RunDirectoryError, match=r"plan.jsonl is not the plan that run.json names; restore the file"):
+        run.items()
+
+
 def test_records_of_a_newer_schema_are_refused(run: RunDirectory) -> None:
     append(run, record_of(ITEMS[0]), dataclasses.replace(record_of(ITEMS[1]), schema=2))
     with pytest.raises(
