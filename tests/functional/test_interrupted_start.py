@@ -1,4 +1,4 @@
-"""Ctrl-C while a policy still loads: there is no episode to wait for."""
+"""Ctrl-C, or a request to end, while a policy still loads: there is no episode to wait for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 SLOW = """
 import pathlib, time
@@ -22,7 +24,8 @@ class Slow(PredictModelServer):
 CONFIG = "benchmark: vlassess_link.testing:FakeBenchmark\npolicy: slow.py:Slow\nepisodes: 1\n"
 
 
-def test_it_ends_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_at_once_and_leaves_nothing(tmp_path: Path, asked: signal.Signals) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
     (tmp_path / "run.yaml").write_text(CONFIG)
     with subprocess.Popen(
@@ -34,7 +37,7 @@ def test_it_ends_at_once_and_leaves_nothing(tmp_path: Path) -> None:
         until = time.monotonic() + 60
         while not (tmp_path / "loading").exists() and time.monotonic() < until:
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(asked)
         try:
             assert process.wait(30) == 130
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -21,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Raises:
         SystemExit: always, with the exit code; but a bug is raised as it is, after a line that says so.
     """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what is half made is taken away again
     try:
         app(args=arguments, prog_name="vlassess")
     except Exception as error:
