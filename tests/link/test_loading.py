@@ -131,6 +131,7 @@ def test_a_file_that_cannot_be_used(tmp_path: Path, text: str, says: str) -> Non
     ("target", "says"),
     [
         ("/nowhere/policy.py:P", "there is no file /nowhere/policy.py"),
+        ("~nobody-here/policy.py:P", "there is no file"),
         ("no_such_module_here:P", "there is no module 'no_such_module_here'"),
         ("vlassess_link.nothing:P", "there is no module 'vlassess_link.nothing'"),
         ("vlassess_link.policies.model:Absent", "has no 'Absent'"),

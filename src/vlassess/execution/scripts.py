@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import os
 import platform
 import re
 import sys
@@ -84,7 +85,7 @@ def own_python(target: str, note: Note) -> Path | None:
     file = target if target.endswith(".py") else target.rpartition(":")[0]
     if not file.endswith(".py"):
         return None
-    path = Path(file).expanduser().resolve()
+    path = Path(os.path.expanduser(file)).resolve()
     header = read_header(path) if path.is_file() else None
     if header is None or (path.parent == BUNDLED and is_met_here(header)):
         return None

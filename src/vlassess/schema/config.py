@@ -41,6 +41,10 @@ def _file_name(text: str) -> str:
     return text
 
 
+A_WEEK = 7 * 24 * 3600.0
+"""What no phase outlasts; the timers of the system end somewhere above."""
+
+
 class Strict(BaseModel):
     """Base of every config model: frozen, no unknown keys, no NaN."""
 
@@ -66,6 +70,9 @@ class BenchmarkSource(Strict):
     def _one_source(self) -> BenchmarkSource:
         if (self.name is None) == (self.target is None):
             raise ValueError("give exactly one of name and target")
+        for name in self.env:
+            if not name or "=" in name:
+                raise ValueError(f"env has {name!r}, which cannot be a variable's name; it has characters, and no '='")
         return self
 
 
@@ -143,19 +150,19 @@ class Cell(Strict):
 class Deadlines(Strict):
     """Seconds that each phase may take before the attempt is ended."""
 
-    load: Number = Field(default=300.0, gt=0)
+    load: Number = Field(default=300.0, gt=0, le=A_WEEK)
     """Loading the benchmark in a new worker."""
-    connect: Number = Field(default=60.0, gt=0)
+    connect: Number = Field(default=60.0, gt=0, le=A_WEEK)
     """Reaching the policy server."""
-    reset: Number = Field(default=120.0, gt=0)
+    reset: Number = Field(default=120.0, gt=0, le=A_WEEK)
     """One reset of the simulator."""
-    step: Number = Field(default=60.0, gt=0)
+    step: Number = Field(default=60.0, gt=0, le=A_WEEK)
     """One control step."""
-    render: Number = Field(default=60.0, gt=0)
+    render: Number = Field(default=60.0, gt=0, le=A_WEEK)
     """One make_obs()."""
-    inference: Number = Field(default=60.0, gt=0)
+    inference: Number = Field(default=60.0, gt=0, le=A_WEEK)
     """One answer of the policy."""
-    artifact: Number = Field(default=60.0, gt=0)
+    artifact: Number = Field(default=60.0, gt=0, le=A_WEEK)
     """One picture, or one write, that only a recording needs."""
 
 

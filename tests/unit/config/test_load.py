@@ -58,6 +58,8 @@ def test_three_mistakes_are_three_sentences(tmp_path: Path) -> None:
         (LEAST + "suites: pick", ["suites is 'pick'", "a list"]),
         (LEAST + "suites: []", ["suites is []", "at least one entry"]),
         (LEAST + "episodes: 0", ["episodes is 0", "at least 1"]),
+        (LEAST + "execution: {deadlines: {step: 1e300}}", ["deadlines.step is 1e+300", "at most 604800"]),
+        ("benchmark: {name: a, env: {B=C: d}}\npolicy: random", ["benchmark: env has 'B=C'", "no '='"]),
         (LEAST + "episodes: true", ["episodes is true", "a whole number"]),
         (LEAST + "episodes: '5'", ["episodes is '5'", "a whole number"]),
         (LEAST + "episodes: 1e-4", ["episodes is 0.0001", "a whole number"]),
@@ -162,6 +164,10 @@ def test_a_virtual_environments_python_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "python").symlink_to("/usr/bin/env")
     config = load(tmp_path, "benchmark: {name: a, interpreter: ./python}\npolicy: random")
     assert config.benchmark.interpreter == f"{tmp_path}/python"
+
+
+def test_the_home_of_an_unknown_user_is_no_home(tmp_path: Path) -> None:
+    assert load(tmp_path, LEAST + "output: ~nobody-here/runs").output == tmp_path / "~nobody-here" / "runs"
 
 
 def test_the_output_of_the_command_line_is_relative_to_the_current_directory(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -96,7 +97,7 @@ def _import_module(target: str, name: str) -> ModuleType:
 
 
 def _import_file(target: str, path: Path) -> ModuleType:
-    path = path.expanduser().resolve()
+    path = Path(os.path.expanduser(path)).resolve()
     if not path.is_file():
         raise PluginError(f"{target}: there is no file {path}; correct the path")
     in_package = (path.parent / "__init__.py").is_file()
