@@ -117,7 +117,7 @@ def draw(found: dict[str, list[int]], episodes: int, path: Path) -> None:
             xlabel="latency, s (control step: 0.05 s)", ylabel=f"success, % of {episodes} episodes", ylim=(-2, 102)
         )
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, fontsize=8)
+        figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
         figure.savefig(path, format="svg", metadata={"Date": None})
 
 
