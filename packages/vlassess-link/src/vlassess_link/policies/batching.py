@@ -6,7 +6,7 @@ all of its clients stands still for the slowest. Here a session is waited for on
 sooner than what its joining would save, reckoned in the latency of everybody concerned:
 
 - run the ``n`` that wait now: they are answered after ``s(n)``, and the ``k`` that come meanwhile only after
-  the rest of that and ``s(k)``;
+  the rest of that and ``s(k)``, for which those of the ``n`` that think shorter have to wait when they are back;
 - wait ``d`` seconds for the ``k``: all are answered ``s(n + k)`` later.
 
 ``s`` is learned from the batches that were run. With a fixed number of clients, less latency is more throughput.
@@ -79,10 +79,12 @@ class _Session:
 
     Attributes:
         thinking_since: When it got its last answer; None while it waits for one or is in no episode.
+        waiting: It waits for an answer.
     """
 
     def __init__(self) -> None:
         self.thinking_since: Optional[float] = None
+        self.waiting = False
         self._mean: Optional[float] = None
         self._deviation = 0.0
 
@@ -98,6 +100,11 @@ class _Session:
         if self.thinking_since is None or self._mean is None:
             return None
         return self.thinking_since + self._mean
+
+    @property
+    def mean(self) -> Optional[float]:
+        """Running mean of its think time, None before the first."""
+        return self._mean
 
     @property
     def deviation(self) -> float:
@@ -133,19 +140,19 @@ class Batcher:
         known = self._sessions.setdefault(session, _Session())
         if known.thinking_since is not None:
             known.learn(self._clock() - known.thinking_since)
-        known.thinking_since = None
+        known.thinking_since, known.waiting = None, True
 
     def answered(self, session: str) -> None:
         """Say that a session got its answer, so that it thinks from now on."""
         known = self._sessions.get(session)
         if known is not None:
-            known.thinking_since = self._clock()
+            known.thinking_since, known.waiting = self._clock(), False
 
     def paused(self, session: str) -> None:
         """Say that a session is in reset or between episodes: it is not expected until its next request."""
         known = self._sessions.get(session)
         if known is not None:
-            known.thinking_since = None
+            known.thinking_since, known.waiting = None, False
 
     def left(self, session: str) -> None:
         """Forget a session."""
@@ -185,20 +192,28 @@ class Batcher:
             if (due := known.due()) is not None and due + known.slack > now
         ]
         expected.sort()
+        pauses = [known.mean for known in self._sessions.values() if known.waiting and known.mean is not None]
         delays: List[float] = []
         best, until = 0.0, None
         for due, given_up in expected[: self.max_batch - waiting]:
             delays.append(due - now)
-            gain = self._gain(waiting, delays)
+            gain = self._gain(waiting, delays, pauses)
             if gain > best:
                 best, until = gain, given_up
         return until
 
-    def _gain(self, waiting: int, delays: List[float]) -> float:
-        """Return the seconds of latency, summed over all concerned, that waiting for the last of ``delays`` saves."""
+    def _gain(self, waiting: int, delays: List[float], pauses: List[float]) -> float:
+        """Return the seconds of latency, summed over all concerned, that waiting for the last of ``delays`` saves.
+
+        Args:
+            waiting: How many wait.
+            delays: Until when each of those comes that would join.
+            pauses: Mean think times of those that wait.
+        """
         joining, wait = len(delays), delays[-1]
         alone, later = self.latency.seconds(waiting), self.latency.seconds(joining)
         together = self.latency.seconds(waiting + joining)
         at_once = waiting * alone + sum(max(alone - delay, 0.0) + later for delay in delays)
+        at_once += sum(max(later - pause, 0.0) for pause in pauses)
         waited = waiting * (wait + together) + sum(wait - delay + together for delay in delays)
         return at_once - waited
