@@ -54,7 +54,9 @@ def test_recording_tabletop_changes_no_record(tmp_path: Path) -> None:
 
     assert compared(recorded) == compared(plain)
     assert [note for note in notes.notes if "recording of" in note] == []
-    assert notes.notes[0].startswith("recording videos of all 3 episodes, every step, first observations (2 of each episode)")
+    assert notes.notes[0].startswith(
+        "recording videos of all 3 episodes, every step, first observations (2 of each episode)"
+    )
     for item_id, record in records(recorded).items():
         folder = recorded.run_dir / "artifacts" / item_id
         with av.open(str(folder / "video.mp4")) as video:
