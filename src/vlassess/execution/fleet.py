@@ -73,7 +73,7 @@ class Seat:
     def fate(self, returncode: int, deadline: float) -> ErrorInfo:
         """Say what the end of its process means for the episode that it was busy with."""
         words = self.process.last_words()
-        self._recall_phase()
+        self.phase = self.phase_left() or self.phase
         if self.silenced:
             # Waiting for a remote policy never silences a worker, so only a local one can be charged.
             remote = self.phase == "inference" and not self.local
@@ -86,10 +86,11 @@ class Seat:
         text = f"the worker process ended {how} in mid-episode, in {self.phase}"
         return ErrorInfo("benchmark" if own else "infrastructure", self.phase, kind, text, words)
 
-    def _recall_phase(self) -> None:
-        """Take the phase that the worker was in when it ended, where it could leave word; else the last heard one."""
+    def phase_left(self) -> str | None:
+        """Return the phase that the worker is or was in, where it could leave word of it."""
         with suppress(OSError):
-            self.phase = self._phase_file.read_bytes().decode("ascii", "replace").strip() or self.phase
+            return self._phase_file.read_bytes().decode("ascii", "replace").strip() or None
+        return None
 
 
 class Fleet:
@@ -163,7 +164,7 @@ class Fleet:
         if seat.assignment is None:
             return None
         return unstarted_record(
-            seat.assignment.job, error=seat.fate(returncode, self._longest(seat)), worker=f"worker-{seat.number}"
+            seat.assignment.job, error=seat.fate(returncode, self._patience(seat)), worker=f"worker-{seat.number}"
         )
 
     def tend(self) -> None:
@@ -174,7 +175,8 @@ class Fleet:
             for seat in self._seats.values():
                 seat.process.send("heartbeat")
         for seat in self._seats.values():
-            if now - seat.heard > self._longest(seat) + self._settings.silence_grace and not seat.silenced:
+            silence = now - seat.heard - self._settings.silence_grace
+            if silence > 0 and silence > self._patience(seat) and not seat.silenced:
                 seat.silenced = True
                 seat.process.kill()
 
@@ -189,7 +191,11 @@ class Fleet:
             process.close(patience)
         self._seats.clear()
 
-    def _longest(self, seat: Seat) -> float:
+    def _patience(self, seat: Seat) -> float:
+        """Return how long a worker may be silent: the deadline of the phase it is in, else the longest of any."""
+        limit = self._settings.deadlines.get(seat.phase_left() or "")
+        if limit is not None:
+            return limit
         phases = STEADY_PHASES if seat.loaded else ("load", "connect")
         if seat.phase == "connect":
             phases = (*phases, "connect")

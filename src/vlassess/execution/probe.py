@@ -59,11 +59,13 @@ def _await_load(events: queue.Queue[Event], until: float, worker: LineProcess) -
         except queue.Empty:
             worker.kill()
             raise PluginError(
-                f"the benchmark was not loaded in time; raise execution.deadlines.load. {worker.last_words()}"
+                "the benchmark was not loaded in time; raise execution.deadlines.load. "
+                f"{worker.last_words() or 'It said nothing'}"
             ) from None
         if isinstance(event, Gone):
             raise PluginError(
-                f"the worker ended ({event.returncode}) while loading the benchmark: {worker.last_words()}"
+                f"the worker ended ({event.returncode}) while loading the benchmark: "
+                f"{worker.last_words() or 'it said nothing'}"
             )
         if event.message.get("type") == "load":
             return event.message

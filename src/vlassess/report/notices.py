@@ -6,12 +6,11 @@ A check is a function from `Findings` to notices. A new one is added to `CHECKS`
 from __future__ import annotations
 
 import statistics
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from vlassess.report.counting import Entry
+from vlassess.report.findings import NAMED, Findings, are, note, notice, sentences, some, warning
+from vlassess.report.starts import identical_starts, success_at_first_step, unequal_starts
 from vlassess.report.text import one_line
 from vlassess.schema.manifest import RunManifest
 from vlassess.schema.summary import Notice, PolicySummary
@@ -20,23 +19,6 @@ from vlassess_link.specs import UNKNOWN
 
 MUCH = 0.5
 """Share of clipped actions above which they are warned about."""
-NAMED = 5
-"""How many tasks a message names before it counts the rest."""
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What the checks read."""
-
-    entries: tuple[Entry, ...]
-    records: tuple[EpisodeRecord, ...]
-    policies: tuple[PolicySummary, ...]
-    manifest: RunManifest
-
-    def counting(self, label: str) -> list[EpisodeRecord]:
-        """Return the records of one policy that count."""
-        found = [entry.record for entry in self.entries if one_line(entry.item.policy) == label]
-        return [record for record in found if record is not None]
 
 
 def notices(
@@ -47,8 +29,8 @@ def notices(
 ) -> tuple[Notice, ...]:
     """Return what every check found, warnings first."""
     findings = Findings(tuple(entries), tuple(records), tuple(policies), manifest)
-    found = [notice for check in CHECKS for notice in check(findings)]
-    return tuple(sorted(found, key=lambda notice: notice.severity != "warning"))
+    found = [told for check in CHECKS for told in check(findings)]
+    return tuple(sorted(found, key=lambda told: told.severity != "warning"))
 
 
 def incomplete(findings: Findings) -> Iterator[Notice]:
@@ -62,15 +44,15 @@ def incomplete(findings: Findings) -> Iterator[Notice]:
                     code="stops_when_decided",
                     severity="note",
                     policy=policy.label,
-                    message=f"{missing} of {_some(policy.counts.planned, 'planned episode')} {_are(missing)} not run: "
+                    message=f"{missing} of {some(policy.counts.planned, 'planned episode')} {are(missing)} not run: "
                     "the run stops when its comparison is decided. What it is for is the comparison (`vlassess "
                     "compare`); the rates here are of the episodes that happened to be run.",
                 )
                 continue
-            yield _warning(
+            yield warning(
                 "incomplete",
                 policy.label,
-                f"{missing} of {_some(policy.counts.planned, 'planned episode')} {_are(missing)} not run: its rates "
+                f"{missing} of {some(policy.counts.planned, 'planned episode')} {are(missing)} not run: its rates "
                 "are preliminary.",
             )
 
@@ -80,11 +62,11 @@ def errors_left(findings: Findings) -> Iterator[Notice]:
     for policy in findings.policies:
         counts = policy.counts
         if counts.error:
-            yield _warning(
+            yield warning(
                 "errors_left",
                 policy.label,
-                f"{_some(counts.error, 'episode')} ended in an error of the benchmark ({counts.benchmark_error}) or of "
-                f"the infrastructure ({counts.infrastructure_error}) and {_are(counts.error)} in no rate; the bounds "
+                f"{some(counts.error, 'episode')} ended in an error of the benchmark ({counts.benchmark_error}) or of "
+                f"the infrastructure ({counts.infrastructure_error}) and {are(counts.error)} in no rate; the bounds "
                 "say what they could have made of it.",
             )
 
@@ -96,12 +78,12 @@ def policy_errors(findings: Findings) -> Iterator[Notice]:
         if not counts.policy_error:
             continue
         every = counts.policy_error == counts.planned
-        yield _warning(
+        yield warning(
             "policy_errors",
             policy.label,
             "Every episode ended in an error of the policy itself: this measures its integration, not its skill."
             if every
-            else f"{_some(counts.policy_error, 'failure')} of {counts.failure} {_are(counts.policy_error)} due to an "
+            else f"{some(counts.policy_error, 'failure')} of {counts.failure} {are(counts.policy_error)} due to an "
             "error of the policy itself (an exception, NaN, a wrong shape, or no answer in time).",
         )
 
@@ -112,52 +94,11 @@ def never_moved(findings: Findings) -> Iterator[Notice]:
         records = [r for r in findings.counting(policy.label) if r.steps > 1 and r.action_low]
         lows, highs = {r.action_low for r in records}, {r.action_high for r in records}
         if len(lows) == 1 and lows == highs:
-            yield _warning(
+            yield warning(
                 "policy_never_moved",
                 policy.label,
-                f"Every action that it executed in {_some(len(records), 'episode')} was the same: it did not react "
+                f"Every action that it executed in {some(len(records), 'episode')} was the same: it did not react "
                 "to anything.",
-            )
-
-
-def identical_starts(findings: Findings) -> Iterator[Notice]:
-    """Warn of tasks whose different indices began in the same initial state."""
-    digests: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
-    for entry in findings.entries:
-        record, episode = entry.record, entry.item.episode
-        if record is not None and record.state_digest:
-            cell = str(sorted(episode.perturbation.items()))
-            digests[episode.suite, episode.task, cell][episode.index] = record.state_digest
-    several = {key: found for key, found in digests.items() if len(found) > 1}
-    identical = [key for key, found in several.items() if len(set(found.values())) == 1]
-    repeated = [key for key, found in several.items() if 1 < len(set(found.values())) < len(found)]
-    if identical:
-        yield _warning(
-            "identical_starts",
-            None,
-            f"All initial states are identical in {_tasks(identical)}: its episodes repeat one start, so the "
-            "intervals say nothing about other starts.",
-        )
-    if repeated:
-        yield _warning(
-            "repeated_starts",
-            None,
-            f"Some initial states occur more than once in {_tasks(repeated)}: there are fewer different starts than "
-            "episodes.",
-        )
-
-
-def success_at_first_step(findings: Findings) -> Iterator[Notice]:
-    """Warn of successes on the first step."""
-    for policy in findings.policies:
-        records = [r for r in findings.counting(policy.label) if r.outcome and r.outcome.success_step == 1]
-        if records:
-            tasks = _tasks([(record.suite, record.task) for record in records])
-            yield _warning(
-                "success_at_first_step",
-                policy.label,
-                f"{_some(len(records), 'episode')} succeeded on the first step in {tasks}: the task may be solved at "
-                "reset.",
             )
 
 
@@ -166,10 +107,10 @@ def no_such_item(findings: Findings) -> Iterator[Notice]:
     planned = {entry.item.item_id for entry in findings.entries}
     foreign = sum(record.item_id not in planned for record in findings.records)
     if foreign:
-        yield _warning(
+        yield warning(
             "records_not_in_plan",
             None,
-            f"{_some(foreign, 'record')} {_are(foreign)} of no planned episode and left out: the records are of "
+            f"{some(foreign, 'record')} {are(foreign)} of no planned episode and left out: the records are of "
             "another plan, or two runs were mixed.",
         )
 
@@ -178,7 +119,7 @@ def several_identities(findings: Findings) -> Iterator[Notice]:
     """Warn of a label under which different policies answered."""
     for policy in findings.policies:
         if len(policy.identities) > 1:
-            yield _warning(
+            yield warning(
                 "several_identities",
                 policy.label,
                 f"{len(policy.identities)} different policies answered under this label "
@@ -190,14 +131,14 @@ def no_control(findings: Findings) -> Iterator[Notice]:
     """Warn of a headline that pools perturbed cells because the plan has no control."""
     for policy in findings.policies:
         if policy.cells and policy.basis == "all":
-            yield _warning("no_control", policy.label, "The plan has no unperturbed episode: its headline pools cells.")
+            yield warning("no_control", policy.label, "The plan has no unperturbed episode: its headline pools cells.")
 
 
 def another_protocol(findings: Findings) -> Iterator[Notice]:
     """Warn of an overridden step limit."""
     limit = findings.manifest.config.step_limit
     if limit is not None:
-        yield _warning(
+        yield warning(
             "step_limit_overridden",
             None,
             f"The step limit was set to {limit} for every task: this is another protocol than the benchmark's own, "
@@ -209,7 +150,7 @@ def part_of_plan(findings: Findings) -> Iterator[Notice]:
     """Warn of a run that never was to be the whole."""
     part = findings.manifest.part
     if part is not None:
-        yield _warning(
+        yield warning(
             "part_of_plan",
             None,
             f"This run is a part of its plan, {part.text}: its rates are those of {len(findings.entries)} of "
@@ -224,10 +165,10 @@ def merged(findings: Findings) -> Iterator[Notice]:
         dropped = sum(source.duplicates for source in sources)
         names = ", ".join(one_line(source.run_id, 80) for source in sources[:NAMED])
         more = f" and {len(sources) - NAMED} more" if len(sources) > NAMED else ""
-        yield _note(
+        yield note(
             "merged",
             None,
-            f"Merged from {_some(len(sources), 'run')} ({names}{more}); {_some(dropped, 'record')} of the same "
+            f"Merged from {some(len(sources), 'run')} ({names}{more}); {some(dropped, 'record')} of the same "
             "episodes agreed and were dropped.",
         )
 
@@ -236,7 +177,7 @@ def privileged(findings: Findings) -> Iterator[Notice]:
     """Note that a privileged policy is an upper bound only."""
     for policy in findings.policies:
         if policy.privileged:
-            yield _note(
+            yield note(
                 "privileged",
                 policy.label,
                 "It reads the simulator's state: its rates are an upper bound, not a result to compare with.",
@@ -248,7 +189,7 @@ def identity_unknown(findings: Findings) -> Iterator[Notice]:
     for label, spec in findings.manifest.policy_specs.items():
         unknown = sorted(name for name, value in spec.get("identity", {}).items() if value == UNKNOWN)
         if unknown:
-            yield _note(
+            yield note(
                 "identity_unknown",
                 one_line(label),
                 f"Its identity does not say {', '.join(unknown)}: a change in these cannot be noticed.",
@@ -259,10 +200,10 @@ def converted(findings: Findings) -> Iterator[Notice]:
     """Note what was converted between a policy and the benchmark."""
     for label, fit in findings.manifest.policy_fits.items():
         if fit.conversions:
-            yield _note(
+            yield note(
                 "converted",
                 one_line(label),
-                f"Its conventions are not the benchmark's and were converted: {_sentences(fit.conversions)}.",
+                f"Its conventions are not the benchmark's and were converted: {sentences(fit.conversions)}.",
             )
 
 
@@ -270,10 +211,10 @@ def unchecked(findings: Findings) -> Iterator[Notice]:
     """Warn of conventions that a side does not declare."""
     for label, fit in findings.manifest.policy_fits.items():
         if fit.unchecked:
-            yield _warning(
+            yield warning(
                 "conventions_unchecked",
                 one_line(label),
-                f"Not everything is declared, so that a mismatch would not be noticed: {_sentences(fit.unchecked)}.",
+                f"Not everything is declared, so that a mismatch would not be noticed: {sentences(fit.unchecked)}.",
             )
 
 
@@ -284,11 +225,11 @@ def clipped(findings: Findings) -> Iterator[Notice]:
         actions = sum(record.steps for record in findings.counting(policy.label))
         count = sum(record.clipped for record in records)
         if count:
-            yield _notice(
+            yield notice(
                 "warning" if count > MUCH * actions else "note",
                 "actions_clipped",
                 policy.label,
-                f"{_some(count, 'action')} of {actions}, in {_some(len(records), 'episode')}, {_are(count)} out of "
+                f"{some(count, 'action')} of {actions}, in {some(len(records), 'episode')}, {are(count)} out of "
                 f"bounds and {'was' if count == 1 else 'were'} clipped, as the benchmark's protocol says.",
             )
 
@@ -304,7 +245,7 @@ def in_real_time(findings: Findings) -> Iterator[Notice]:
         named = ("control_rate_hz", "latency_p50", "latency_p95", "latency_p99")
         found = {name: [value for one in timed if (value := getattr(one, name)) is not None] for name in named}
         rate, *latency = (f"{statistics.median(found[name]):.3g}" if found[name] else "unknown" for name in named)
-        yield _note(
+        yield note(
             "realtime",
             policy.label,
             f"Ran in real time ({timed[0].pace} pace): {100 * stale / steps:.1f} % of {steps} control steps had no "
@@ -320,7 +261,7 @@ def observed_every_step(findings: Findings) -> Iterator[Notice]:
         records = [r for r in findings.counting(policy.label) if r.outcome and r.steps > 1]
         blind = findings.manifest.policy_specs.get(policy.label, {}).get("cameras") == []
         if records and not blind and all(record.observations >= record.steps for record in records):
-            yield _note(
+            yield note(
                 "observed_every_step",
                 policy.label,
                 "It was observed at every step (one action per answer, or it asked for every frame), so that every "
@@ -334,6 +275,7 @@ CHECKS: tuple[Callable[[Findings], Iterator[Notice]], ...] = (
     policy_errors,
     never_moved,
     identical_starts,
+    unequal_starts,
     success_at_first_step,
     no_such_item,
     several_identities,
@@ -350,33 +292,3 @@ CHECKS: tuple[Callable[[Findings], Iterator[Notice]], ...] = (
     in_real_time,
 )
 """Every check, in the order in which their notices are shown."""
-
-
-def _notice(severity: Literal["warning", "note"], code: str, policy: str | None, message: str) -> Notice:
-    return Notice(code=code, severity=severity, policy=policy, message=message)
-
-
-def _warning(code: str, policy: str | None, message: str) -> Notice:
-    return _notice("warning", code, policy, message)
-
-
-def _note(code: str, policy: str | None, message: str) -> Notice:
-    return _notice("note", code, policy, message)
-
-
-def _sentences(found: Sequence[str]) -> str:
-    return "; ".join(one_line(sentence, 300) for sentence in found)
-
-
-def _some(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
-
-
-def _are(n: int) -> str:
-    return "is" if n == 1 else "are"
-
-
-def _tasks(keys: Sequence[tuple[str, ...]]) -> str:
-    names = list(dict.fromkeys(one_line(f"{key[0]}/{key[1]}", 80) for key in keys))
-    rest = f" and {len(names) - NAMED} more tasks" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + rest

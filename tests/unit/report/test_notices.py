@@ -149,3 +149,16 @@ def test_warnings_come_before_notes() -> None:
     records = [build.record(item, privileged=True) for item in ITEMS[:-1]]
     summary = summarise(ITEMS, [replace(record, identity="id") for record in records], build.manifest(ITEMS))
     assert [notice.severity for notice in summary.notices] == ["warning", "note"]
+
+
+@pytest.mark.parametrize(("shift", "said"), [(1e-3, True), (1e-9, False)])
+def test_a_start_that_differs_between_two_policies_is_found_out(shift: float, said: bool) -> None:
+    items = build.plan(("a", "b"))
+    records = [replace(build.record(item), initial_state={"x": [float(item.episode.index)]}) for item in items]
+    first = records[0]
+    assert sum(record.pair_key == first.pair_key for record in records) > 1, "nobody shares the start"
+    moved = replace(first, initial_state={"x": [first.index + shift]})
+    told = found([moved, *records[1:]], items)
+    assert ("unequal_starts" in told) is said
+    if said:
+        assert "1 start differed" in told["unequal_starts"].message
