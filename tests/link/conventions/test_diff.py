@@ -296,3 +296,38 @@ def test_a_camera_that_is_resized_is_traced_with_what_was_rendered() -> None:
         for method in ("area", "lanczos")
     ]
     assert diff(*traces)[0].cause == "image front of B is resized by lanczos, A's by area"
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"0_actions": np.zeros(7)}, "2 dimensions"),
+        ({"0_state": np.array("text")}, "1 dimensions"),
+        ({"0_step": np.arange(3)}, "0 dimensions"),
+        ({"3000000000_state": np.zeros(7)}, "count from 0"),
+        ({"0_state": np.zeros(7), "about": np.array("[1]")}, "is no trace"),
+    ],
+)
+def test_file_with_other_arrays_than_a_traces_is_refused(
+    tmp_path: Path, arrays: dict[str, np.ndarray], message: str
+) -> None:
+    write: Any = np.savez
+    write(tmp_path / "a.npz", **arrays)
+    with pytest.raises(ContractError, match=message):
+        load(str(tmp_path / "a.npz"))
+
+
+@pytest.mark.parametrize("kept", [slice(0, -3), slice(0, 100)])
+def test_file_that_is_cut_short_is_refused(tmp_path: Path, kept: slice) -> None:
+    whole, cut = tmp_path / "a.npz", tmp_path / "b.npz"
+    write: Any = np.savez
+    write(whole, **{"0_state": np.zeros(7)})
+    cut.write_bytes(whole.read_bytes()[kept])
+    with pytest.raises(ContractError, match="is no trace"):
+        load(str(cut))
+
+
+def test_one_bare_array_is_no_trace(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros(7))
+    with pytest.raises(ContractError, match="is no trace"):
+        load(str(tmp_path / "a.npy"))

@@ -16,6 +16,8 @@ about                JSON: both specs, the policy's label, the episode
 from __future__ import annotations
 
 import json
+import zipfile
+import zlib
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
@@ -29,6 +31,9 @@ from vlassess_link.specs import BenchmarkSpec, PolicySpec
 Value = Union[np.ndarray, str]
 MEMBERS = ("image", "rendered", "extra", "answer")
 SINGLE = ("state", "instruction", "step", "actions")
+DIMENSIONS = {"state": 1, "step": 0, "actions": 2}
+NO_TRACE = (ValueError, EOFError, KeyError, TypeError, AttributeError, NotImplementedError)
+"""What numpy and zipfile raise on a file that is cut short, damaged, or of one bare array."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +140,10 @@ def load(path: str) -> Trace:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         about = json.loads(str(arrays.pop("about", "{}")))
-    except (ValueError, EOFError, KeyError) as error:
+    except (*NO_TRACE, zipfile.BadZipFile, zlib.error) as error:
         raise ContractError(f"{path} is no trace ({error}); `vlassess trace CONFIG` writes one") from None
+    if not isinstance(about, dict):
+        raise ContractError(f"{path} is no trace (its `about` is no JSON object); `vlassess trace CONFIG` writes one")
     executed = arrays.pop("executed", None)
     return Trace(_moments(path, arrays), executed, about)
 
@@ -148,6 +155,13 @@ def _moments(path: str, arrays: Mapping[str, np.ndarray]) -> Tuple[Moment, ...]:
         kind, _, member = name.partition("_")
         if not number.isdecimal() or not (name in SINGLE or (kind in MEMBERS and member)):
             raise ContractError(f"{path} has an array {key!r}, which no trace has")
+        if int(number) >= len(arrays):
+            raise ContractError(f"{path} has an array {key!r}, and none of the observations before it: count from 0")
+        if name in DIMENSIONS and (array.ndim != DIMENSIONS[name] or array.dtype.kind not in "biuf"):
+            raise ContractError(
+                f"{path}: {key!r} has shape {array.shape} of {array.dtype}; it must be numbers in {DIMENSIONS[name]} "
+                "dimensions"
+            )
         while len(fields) <= int(number):
             fields.append({"images": {}, "rendered": {}, "extras": {}, "answer": {}})
         value: Any = str(array) if array.dtype.kind == "U" else array
