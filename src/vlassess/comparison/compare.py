@@ -28,6 +28,7 @@ from vlassess.schema.comparison import (
     PairingReport,
     Rank,
     SequentialResult,
+    StrataEffect,
     TwoArms,
 )
 from vlassess.stats.equivalence import equivalent, equivalent_paired, not_worse, not_worse_paired
@@ -110,7 +111,7 @@ def _two(a: Arm, b: Arm, design: Design) -> TwoArms:
         a=a.label,
         b=b.label,
         pairing=_report(found),
-        overall=_headline(overall, sequential, design),
+        overall=_headline(overall, None if found.sample.paired else strata, sequential, design),
         without_doubtful=effect_of(paired_sample(sure), design) if doubtful else None,
         repeats=effects.claims_of(found.sample),
         over_tasks=effects.over_tasks(found.sample, design),
@@ -132,8 +133,20 @@ def _two(a: Arm, b: Arm, design: Design) -> TwoArms:
     )
 
 
-def _headline(overall: Effect, sequential: SequentialResult | None, design: Design) -> Effect:
-    """Return the effect with the confidence sequence for its interval where the test is sequential."""
+def _headline(
+    overall: Effect, strata: StrataEffect | None, sequential: SequentialResult | None, design: Design
+) -> Effect:
+    """Return the effect with the numbers of the deciding test: joined over unpaired tasks, or the sequential ones."""
+    if design.test == "stratified" and strata is not None:
+        return overall.model_copy(
+            update={
+                "difference": strata.difference,
+                "interval": strata.interval,
+                "method": "Mantel-Haenszel",
+                "p_value": strata.p_value,
+                "test": "Cochran-Mantel-Haenszel",
+            }
+        )
     if design.test != "sequential" or sequential is None:
         return overall
     return overall.model_copy(
@@ -167,12 +180,17 @@ def _adjusted(found: Sequence[TwoArms], fair: Sequence[str], design: Design) -> 
 
 
 def _better(two: TwoArms, p_value: float | None, design: Design) -> str | None:
-    difference = two.overall.difference
-    if design.test == "progress" and two.progress is not None:
-        difference = two.progress.difference
+    difference = _tested(two, design)
     if p_value is None or not difference or p_value > design.alpha:
         return None
     return two.a if difference > 0 else two.b
+
+
+def _tested(two: TwoArms, design: Design) -> float | None:
+    """Return the difference that the deciding test is about, whose sign says who is better."""
+    if design.test == "progress" and two.progress is not None:
+        return two.progress.difference
+    return two.overall.difference
 
 
 def _ranks(
@@ -185,7 +203,7 @@ def _ranks(
     for two in found:
         if two.a in fair and two.b in fair:
             place = fair.index(two.a), fair.index(two.b)
-            gaps[place] = two.overall.difference or 0.0
+            gaps[place] = _tested(two, design) or 0.0
             p_values[place] = 1.0 if two.decisive_p is None else two.decisive_p
     known = better(gaps, p_values, design.alpha)
     ranks = tuple(

@@ -12,6 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from tests.unit.comparison.build import arm_of, arms_with, design, moved, trial_of
 from vlassess.comparison import ComparisonRefusedError
 from vlassess.comparison.compare import compare
+from vlassess.schema.arms import Arm
 from vlassess.schema.comparison import Comparison, TwoArms
 from vlassess.schema.config import ComparisonConfig
 
@@ -185,3 +186,34 @@ def test_a_comparison_is_strict_json() -> None:
     found = compare(arms, design(arms))
     text = json.dumps(found.model_dump(mode="json"), allow_nan=False)
     assert Comparison.model_validate_json(text) == found
+
+
+def test_unpaired_tasks_in_other_shares_do_not_turn_the_verdict() -> None:
+    def arm(label: str, easy: tuple[int, int], hard: tuple[int, int]) -> Arm:
+        tasks = (("to-4", *easy), ("to-5", *hard))
+        trials = tuple(trial_of(i, i < good, task) for task, good, n in tasks for i in range(n))
+        return Arm(label, label, trials, unpairable="no states")
+
+    arms = [arm("A", (38, 40), (60, 200)), arm("B", (160, 200), (4, 40)), arm("C", (20, 40), (0, 200))]
+    found = compare(arms, design(arms).model_copy(update={"test": "stratified"}))
+    first = found.comparisons[0]
+    assert first.better == "A"
+    assert first.overall.difference == pytest.approx((0.15 + 0.2) / 2)
+    assert first.verdict.startswith("A is better than B: A minus B is +17.5 points")
+    assert [(rank.label, rank.low) for rank in found.ranks] == [("A", 1), ("B", 2), ("C", 3)]
+
+
+def test_progress_decides_by_its_own_sign() -> None:
+    arms = [
+        Arm(
+            label,
+            label,
+            tuple(trial_of(i, i < good, progress=score + 0.001 * i) for i in range(40)),
+            unpairable="no states",
+        )
+        for label, good, score in (("A", 24, 0.2), ("B", 22, 0.8), ("C", 8, 0.5))
+    ]
+    found = compare(arms, design(arms).model_copy(update={"test": "progress"}))
+    assert [two.better for two in found.comparisons] == ["B", "C", "B"]
+    assert found.comparisons[0].verdict.startswith("B is better than A: A minus B is -60.0 points of progress")
+    assert [(rank.label, rank.low) for rank in found.ranks] == [("A", 3), ("B", 1), ("C", 2)]
