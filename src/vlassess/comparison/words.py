@@ -37,7 +37,7 @@ def verdict(two: TwoArms, design: Design, fair: Sequence[str]) -> str:
     if effect.difference is None:
         return f"{two.a} and {two.b} cannot be compared: they have no episode in common."
     size = f"{100 * effect.difference:+.1f} points{_told(effect.interval)}"
-    if design.test == "progress" and two.progress is not None:
+    if design.test == "progress" and two.progress is not None and two.progress.difference is not None:
         size = f"{100 * two.progress.difference:+.1f} points of progress"
     how = (
         f"{effect.n_a} pairs"
