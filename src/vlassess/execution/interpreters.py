@@ -96,17 +96,23 @@ def inspect(python: Path, benchmark: str) -> Environment:
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     try:
         done = subprocess.run(
-            [str(python), "-c", _INSPECT], capture_output=True, text=True, timeout=PATIENCE, check=False, env=env
+            [str(python), "-c", _INSPECT],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PATIENCE,
+            check=False,
+            env=env,
         )
         version, packages = json.loads(done.stdout)
+        installed = {normalised(name): release for name, release in packages.items() if name != "null"}
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PluginError(f"the interpreter {python} of {benchmark} does not start: {error}") from None
-    except ValueError:
+    except (ValueError, TypeError, AttributeError):  # it said something else
         words = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
         raise PluginError(
             f"{python} of {benchmark} is no Python of 3.8 or newer that works: {words[0]}; name another interpreter"
         ) from None
-    installed = {normalised(name): release for name, release in packages.items() if name != "null"}
     missing = [name for name in WORKER_NEEDS if name not in installed]
     if missing:
         raise PluginError(
@@ -144,7 +150,10 @@ def _pythons() -> Iterator[tuple[str, str]]:
             continue
         # Asked, not believed: a version manager's shim may be on the path and start nothing.
         command = [path, "-c", "import platform; print(platform.python_version())"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
         if done.returncode == 0:
             yield path, done.stdout.strip()
 

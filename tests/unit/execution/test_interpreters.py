@@ -262,6 +262,17 @@ def test_another_python_is_found_by_asking_it(tmp_path: Path, monkeypatch: pytes
     assert choose_python(">=3.99", "x") == (str(tmp_path / "python3.12"), "3.99.1")
 
 
+def test_a_python_on_the_path_that_does_not_start_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "python3.14"
+    broken.write_text("#!/no/such/program\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PluginError, match="needs Python"):
+        choose_python("==3.99.*", "x")
+
+
 def test_an_existing_interpreter_is_asked_what_it_has() -> None:
     found = inspect(Path(sys.executable), "x")
     assert found.packages["numpy"]
@@ -272,6 +283,9 @@ def test_an_existing_interpreter_is_asked_what_it_has() -> None:
     ("script", "said"),
     [
         ("#!/bin/sh\necho hello\n", "is no Python of 3.8 or newer that works: it said nothing"),
+        ("#!/bin/sh\necho 1\n", "that works: it said nothing"),
+        ("#!/bin/sh\necho '[1, 2]'\n", "that works: it said nothing"),
+        ("#!/bin/sh\nprintf '\\377'\n", "that works: it said nothing"),
         ("#!/bin/sh\necho no such module >&2; exit 1\n", "that works: no such module; name another"),
         (
             '#!/bin/sh\necho \'["3.9.1", {"numpy": "1", "msgpack": "1"}]\'\n',
