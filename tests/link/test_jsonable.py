@@ -14,7 +14,17 @@ from vlassess_link.benchmarks.attempt import unstarted_record
 from vlassess_link.data import Episode, EpisodeRecord, ErrorInfo, Outcome
 from vlassess_link.errors import ORIGINS, ContractError
 from vlassess_link.jsonable import from_json, to_json
-from vlassess_link.spaces import FRAMES, GRIPPERS, MODES, ROTATIONS, UNITS, Component, Layout, end_effector_delta
+from vlassess_link.spaces import (
+    FRAMES,
+    GRIPPERS,
+    MODES,
+    ROTATIONS,
+    SENSELESS,
+    UNITS,
+    Component,
+    Layout,
+    end_effector_delta,
+)
 from vlassess_link.specs import (
     Axis,
     BenchmarkSpec,
@@ -98,7 +108,7 @@ def component(name: str, kind: str, draw: st.DrawFn) -> Component:
         gripper=draw(st.none() | st.sampled_from(GRIPPERS)) if kind == "gripper" else None,
         binary=draw(st.booleans()),
         threshold=draw(st.none() | NUMBERS),
-        unit=draw(st.sampled_from(UNITS)),
+        unit=draw(st.sampled_from([unit for unit in UNITS if (kind, unit) not in SENSELESS])),
         low=draw(st.none() | NUMBERS),
     )
 
@@ -131,7 +141,7 @@ BENCHMARK_SPECS = st.builds(
     tasks=st.just((TaskSpec("s", "t", 5, None, ("a", "b"), 2.5), TaskSpec("s", "u", 6, "go"))),
     action=layouts(),
     cameras=st.lists(st.builds(CameraSpec, NAMES, st.just(((128, 128), (224, 224)))), max_size=2).map(tuple),
-    control_rate_hz=NUMBERS,
+    control_rate_hz=st.floats(0.1, 1000.0),
     termination=st.just(Termination("hold", 3)),
     success=st.sampled_from(["ever", "held"]),
     axes=st.lists(

@@ -10,6 +10,7 @@ from vlassess_link.spaces import Component, Layout, end_effector_delta
 from vlassess_link.specs import (
     Axis,
     BenchmarkSpec,
+    CameraSpec,
     ImageConvention,
     Level,
     PolicyIdentity,
@@ -102,3 +103,31 @@ def test_the_end_effector_delta_is_liberos() -> None:
     assert (position.scale, rotation.scale, rotation.rotation) == (0.05, 0.5, "axis_angle_pi")
     assert (gripper.gripper, gripper.binary, gripper.threshold) == ("positive_closes", True, 0.0)
     assert {(part.low, part.high) for part in layout.components} == {(-1.0, 1.0)}
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [{"scale": 0.0}, {"scale": -0.05}, {"scale": float("nan")}, {"low": 1.0, "high": -1.0}, {"low": 0.0, "high": 0.0}],
+)
+def test_a_component_with_impossible_numbers_is_refused(numbers: dict[str, float]) -> None:
+    with pytest.raises(ContractError, match="component 'p'"):
+        Component("p", "position", 3, **numbers)  # type: ignore[arg-type]
+
+
+def test_a_rotation_in_meters_is_refused() -> None:
+    with pytest.raises(ContractError, match="cannot be in meters"):
+        Component("r", "rotation", 3, unit="meter")
+
+
+@pytest.mark.parametrize("size", [(0, 0), (-3, 4), (4,)])
+def test_a_picture_without_pixels_is_refused(size: tuple[int, ...]) -> None:
+    with pytest.raises(ContractError, match="height, width"):
+        PolicySpec(PolicyIdentity("p"), image_size=size)
+    with pytest.raises(ContractError, match="height, width"):
+        CameraSpec("front", (size,))
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("inf")])
+def test_a_rate_that_is_none_is_refused(rate: float) -> None:
+    with pytest.raises(ContractError, match="control_rate_hz"):
+        PolicySpec(PolicyIdentity("p"), control_rate_hz=rate)

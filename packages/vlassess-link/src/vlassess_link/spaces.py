@@ -8,6 +8,7 @@ Comparing and converting layouts builds on these types: see the package `convent
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Optional, Tuple
 
@@ -29,6 +30,8 @@ ROTATIONS = (
 )
 GRIPPERS = ("positive_closes", "positive_opens")
 UNITS = ("meter", "radian", "degree", "normalized", "unknown")
+SENSELESS = (("position", "radian"), ("position", "degree"), ("rotation", "meter"))
+"""(kind, unit) that mean nothing together."""
 
 
 def require_one_of(name: str, value: Optional[str], allowed: Tuple[str, ...]) -> None:
@@ -86,6 +89,19 @@ class Component:
             raise ContractError(f"component {self.name!r} of kind {self.kind!r} cannot have a rotation form")
         if self.gripper is not None and self.kind != "gripper":
             raise ContractError(f"component {self.name!r} of kind {self.kind!r} cannot have a gripper sign")
+        if (self.kind, self.unit) in SENSELESS:
+            raise ContractError(f"component {self.name!r} of kind {self.kind!r} cannot be in {self.unit}s")
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        for field in ("threshold", "low", "high", "scale"):
+            value = getattr(self, field)
+            if value is not None and not math.isfinite(value):
+                raise ContractError(f"component {self.name!r}: {field} is {value}; it must be finite, or None")
+        if self.scale is not None and self.scale <= 0:
+            raise ContractError(f"component {self.name!r}: scale is {self.scale}; it must be above 0")
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise ContractError(f"component {self.name!r}: low is {self.low}; it must be below high ({self.high})")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Tuple
 
@@ -122,8 +123,10 @@ class PolicySpec:
         require_one_of("observe", self.observe, OBSERVE)
         for dtype in self.image_dtypes:
             require_one_of("image_dtypes", dtype, IMAGE_DTYPES)
-        if self.image_size is not None and len(self.image_size) != 2:
-            raise ContractError(f"image_size is {self.image_size}; it must be (height, width)")
+        if self.image_size is not None:
+            _require_size("image_size", self.image_size)
+        if self.control_rate_hz is not None:
+            _require_rate(self.control_rate_hz)
         if not 1 <= self.horizon <= self.chunk:
             raise ContractError(f"horizon is {self.horizon}; it must be from 1 to chunk ({self.chunk})")
 
@@ -135,6 +138,12 @@ class CameraSpec:
     name: str
     sizes: Tuple[Tuple[int, ...], ...]
     image: ImageConvention = ImageConvention()
+
+    def __post_init__(self) -> None:
+        if not self.sizes:
+            raise ContractError(f"camera {self.name!r} has no size; give at least one (height, width)")
+        for size in self.sizes:
+            _require_size(f"a size of camera {self.name!r}", size)
 
 
 @dataclass(frozen=True)
@@ -249,6 +258,7 @@ class BenchmarkSpec:
 
     def __post_init__(self) -> None:
         require_one_of("success", self.success, SUCCESS_SEMANTICS)
+        _require_rate(self.control_rate_hz)
         observable = {"on_success": ("ever",), "at_limit": SUCCESS_SEMANTICS[:2], "hold": ("ever", "held")}
         if self.success not in observable[self.termination.kind]:
             raise ContractError(
@@ -274,3 +284,13 @@ class BenchmarkSpec:
     def suites(self) -> Tuple[str, ...]:
         """Suite names in the order of the tasks."""
         return tuple(dict.fromkeys(task.suite for task in self.tasks))
+
+
+def _require_size(name: str, size: Tuple[int, ...]) -> None:
+    if len(size) != 2 or min(size) < 1:
+        raise ContractError(f"{name} is {tuple(size)}; it must be (height, width), each at least 1")
+
+
+def _require_rate(rate: float) -> None:
+    if not (math.isfinite(rate) and rate > 0):
+        raise ContractError(f"control_rate_hz is {rate}; it must be a number above 0")
