@@ -12,6 +12,8 @@ from vlassess.schema.arms import Arm
 from vlassess.schema.comparison import Design
 from vlassess.schema.config import ComparisonConfig
 
+ALWAYS_TWO_SIDED = ("stratified", "progress")
+"""Tests that have no one-sided form here."""
 CHOICES = ("test", "alpha", "sides", "margin")
 
 
@@ -33,6 +35,10 @@ def design_of(arms: Sequence[Arm], asked: Mapping[str, Any]) -> Design:
     wanted = {name: value for name, value in given.items() if value != getattr(base, name)}
     sides = {} if wanted.get("test") != "sequential" else {"sides": "two-sided"}
     chosen = _valid({**base.model_dump(include=set(CHOICES)), **wanted, **sides})
+    if chosen.test in ALWAYS_TWO_SIDED and chosen.sides != "two-sided":
+        raise ComparisonRefusedError(
+            f"the test {chosen.test!r} has two sides, but sides is {chosen.sides!r}; leave it out or take another test"
+        )
     changes = [f"{name} was changed after the run: {getattr(base, name)} -> {value}" for name, value in wanted.items()]
     if not declaring:
         changes = []

@@ -63,7 +63,7 @@ def _by_episode(path: Path, value: Mapping[str, Any]) -> tuple[list[Trial], list
 
 
 def _trial(path: Path, suite: str, task: str, index: int, success: Any) -> Trial:
-    if not isinstance(success, bool | int | float):
+    if not isinstance(success, bool | int | float) or success not in (0, 1):
         raise ImportRefusedError(
             f"{path}: success of episode {index} of task {task!r} is {success!r}; it must be true or false"
         )

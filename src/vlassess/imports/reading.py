@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,24 @@ def is_importable(path: Path) -> bool:
     return path.is_file()
 
 
+MALFORMED = (ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError, csv.Error, sqlite3.Error)
+"""What somebody else's file makes a reader raise that trusts its form."""
+
+
 def read_arms(path: Path) -> tuple[Arm, ...]:
     """Return the arms in a file; its kind is known by its content.
 
     Raises:
         ImportRefusedError: it is of no known kind, or breaks the form of its kind; says where.
     """
+    try:
+        return _read(path)
+    except MALFORMED as error:
+        what = f"{type(error).__name__}: {str(error)[:200]}"
+        raise ImportRefusedError(f"{path} breaks the form of its kind ({what}); export it again, as UTF-8") from error
+
+
+def _read(path: Path) -> tuple[Arm, ...]:
     with path.open("rb") as file:
         head = file.read(len(SQLITE))
     if head == SQLITE:

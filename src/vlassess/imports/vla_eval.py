@@ -112,9 +112,11 @@ def _trial(path: Path, episode: Mapping[str, Any]) -> Trial:
     metrics = episode.get("metrics") if isinstance(episode.get("metrics"), dict) else {}
     success = {**episode, **(metrics or {})}.get("success")
     broken = bool(episode.get("failure_reason")) or episode.get("status") == "error"
-    if not broken and not isinstance(success, bool | int | float):
+    if not broken and (not isinstance(success, bool | int | float) or success not in (0, 1)):
         where = f"task {episode.get('task_name')!r}, episode {episode.get('episode_id')}"
-        raise ImportRefusedError(f"{path}: {where} has no success; only benchmarks with that metric can be compared")
+        raise ImportRefusedError(
+            f"{path}: {where} has no success (true or false) but {success!r}; it cannot be compared"
+        )
     return Trial(
         suite="",  # it tells tasks apart by their names alone
         task=str(episode["task_name"]),

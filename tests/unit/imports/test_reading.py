@@ -119,3 +119,20 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path, name: str, text: str, wo
     with pytest.raises(ImportRefusedError) as caught:
         read_arms(tmp_path / name)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("latin.csv", "policy,task,episode,success\nÀ,t,0,1\n".encode("latin-1")),
+        ("deep.json", b"[" * 100_000),
+        ("nan.json", b'{"per_task": [{"task_group": "g", "task_id": 0, "metrics": {"successes": [NaN, true]}}]}'),
+        ("part.json", b'{"per_task": [{"task_group": "g", "task_id": 0, "metrics": {"successes": [0.2]}}]}'),
+        ("list.json", b'{"benchmark": "b", "config": [1], "tasks": [{"task": "t", "episodes": []}]}'),
+    ],
+)
+def test_a_file_that_breaks_its_form_is_refused_with_a_sentence(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ImportRefusedError, match=name):
+        read_arms(path)
