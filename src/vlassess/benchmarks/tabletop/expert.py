@@ -55,15 +55,16 @@ class ScriptedExpert(Policy):
 
     Args:
         chunk: Actions in one answer. Beyond the first they are planned on the expected motion of the hand.
+        horizon: After how many of them it is asked again: its routine goes on by so many; None: after all.
     """
 
-    def __init__(self, chunk: int = 1) -> None:
+    def __init__(self, chunk: int = 1, horizon: int | None = None) -> None:
         self.spec = PolicySpec(
             PolicyIdentity("tabletop-expert", revision=__version__, weights_digest="none"),
             cameras=(),
             action=tabletop_spec().action,
             chunk=chunk,
-            horizon=chunk,
+            horizon=chunk if horizon is None else horizon,
             privileged=True,
         )
         self._benchmark: Readable | None = None
@@ -99,10 +100,11 @@ class ScriptedExpert(Policy):
             self._phase = "above"
         plan = _Plan(self._phase, self._wait, world.hand, world.yaw)
         actions: list[np.ndarray] = []
-        for _ in range(self.spec.chunk):
+        for number in range(1, self.spec.chunk + 1):
             plan, action = _advance(world, plan)
             actions.append(action)
-        self._phase, self._wait = plan.phase, plan.wait
+            if number == self.spec.horizon:
+                self._phase, self._wait = plan.phase, plan.wait
         return ActionChunk(np.array(actions))
 
 
