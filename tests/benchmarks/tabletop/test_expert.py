@@ -146,5 +146,5 @@ def test_friction_holds_a_grasped_block(
     for k in range(60):
         swing = 0.5 if k // 4 % 2 else -0.5
         result = tabletop.step(np.array((0.0, swing, 0.0, 0.0, 0.0, swing, 0.0)))
-    assert result.native.pads == 2
+    assert result.native.pads == (2,)
     assert abs(slipped() - grasped) < 0.01

@@ -20,7 +20,7 @@ def measured(module: Callable[[str], Any], **changes: Any) -> Any:
         "rest_height": REST,
         "goal": None,
         "goal_radius": 0.06,
-        "pads": 0,
+        "pads": (0,),
         "speed": 0.0,
         **changes,
     }
@@ -28,7 +28,7 @@ def measured(module: Callable[[str], Any], **changes: Any) -> Any:
     return module("tasks").Measured(**{**given, **arrays})
 
 
-HELD_UP = {"target": (0.3, -0.1, REST + 0.11), "gripper": (0.3, -0.1, REST + 0.11), "pads": 2}
+HELD_UP = {"target": (0.3, -0.1, REST + 0.11), "gripper": (0.3, -0.1, REST + 0.11), "pads": (2,)}
 AT_BLOCK = {"gripper": (0.3, -0.1, REST)}
 OVER_GOAL = {"target": (0.51, 0.1, 0.10), "gripper": (0.51, 0.1, 0.10)}
 IN_GOAL = {"target": (0.52, 0.08, REST), "gripper": (0.5, 0.1, 0.2)}
@@ -39,10 +39,10 @@ IN_GOAL = {"target": (0.52, 0.08, REST), "gripper": (0.5, 0.1, 0.2)}
     [
         ({}, (), 0.0),
         (AT_BLOCK, ("reach",), 1 / 3),
-        ({**AT_BLOCK, "pads": 1}, ("reach",), 1 / 3),
-        ({**AT_BLOCK, "pads": 2}, ("reach", "grasp"), 2 / 3),
+        ({**AT_BLOCK, "pads": (1,)}, ("reach",), 1 / 3),
+        ({**AT_BLOCK, "pads": (2,)}, ("reach", "grasp"), 2 / 3),
         (HELD_UP, ("reach", "grasp", "lift"), 1.0),
-        ({**HELD_UP, "pads": 0}, ("reach",), 1 / 3),
+        ({**HELD_UP, "pads": (0,)}, ("reach",), 1 / 3),
         ({**HELD_UP, "target": (0.3, -0.1, REST + 0.09)}, ("reach", "grasp"), 2 / 3),
     ],
 )
@@ -58,11 +58,11 @@ def test_pick(module: Callable[[str], Any], changes: dict[str, Any], stages: tup
     ("changes", "stages", "progress"),
     [
         ({}, (), 0.0),
-        ({**AT_BLOCK, "pads": 2}, ("reach", "grasp"), 0.5),
-        ({**OVER_GOAL, "pads": 2}, ("reach", "grasp", "transport"), 0.75),
-        ({**OVER_GOAL, "pads": 0}, ("reach",), 0.25),
+        ({**AT_BLOCK, "pads": (2,)}, ("reach", "grasp"), 0.5),
+        ({**OVER_GOAL, "pads": (2,)}, ("reach", "grasp", "transport"), 0.75),
+        ({**OVER_GOAL, "pads": (0,)}, ("reach",), 0.25),
         (IN_GOAL, ("place",), 1.0),
-        ({**IN_GOAL, "pads": 1}, (), 0.0),
+        ({**IN_GOAL, "pads": (1,)}, (), 0.0),
         ({**IN_GOAL, "speed": 0.2}, (), 0.0),
         ({**IN_GOAL, "target": (0.57, 0.1, REST)}, (), 0.0),
         ({**IN_GOAL, "target": (0.52, 0.08, REST + 0.046)}, (), 0.0),

@@ -1,162 +1,87 @@
-"""``tabletop-v1`` as a vlassess benchmark."""
+"""``tabletop-v1`` and ``tabletop-bimanual-v1`` as vlassess benchmarks."""
 
 from __future__ import annotations
 
-import importlib
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from vlassess_link import (
-    Benchmark,
-    BenchmarkSpec,
-    Episode,
-    Observation,
-    RawObservation,
-    StepOutcome,
-    StepResult,
-    TaskSpec,
-)
-from vlassess_link.errors import ContractError, PluginError
-from vlassess_link.spaces import Component, Layout, end_effector_delta
-from vlassess_link.specs import CameraSpec
+from vlassess_link import Benchmark, Episode, Observation, RawObservation, StepOutcome, StepResult
+from vlassess_link.errors import ContractError
 
-from .layout import draw_layout
-from .scene import SCENE
-from .tasks import TASKS, Measured, Task, fallen, score
+from .declared import POSITION_SCALE, ROTATION_SCALE, SIZES, tabletop_spec
+from .scene import base_scene
+from .starts import Start, base_start
+from .tasks import Measured, fallen, score
+from .truth import ArmTruth, ItemTruth, Truth
+from .worlds import World, Worlds
 
-if TYPE_CHECKING:
-    from .rendering import SceneRenderer
-    from .simulation import Simulation
-
-SIZES = ((128, 128), (224, 224))
-POSITION_SCALE = 0.05
-ROTATION_SCALE = 0.5
-
-_GL_HELP = (
-    "mujoco cannot be imported ({reason}); install `vlassess[sim]`, set MUJOCO_GL=egl, and where OpenGL is missing "
-    "run: apt-get install -y --no-install-recommends libegl1 libegl-mesa0 libgl1-mesa-dri"
-)
+ACTION_SIZE = 7
+"""Numbers of an action for each arm."""
 
 
-def state_layout() -> Layout:
-    """Return the layout of the proprioception vector, as LIBERO has it."""
-    eef = Component("eef_position", "position", 3, "absolute", "base", unit="meter", source="site between the pads")
-    return Layout(
-        (
-            eef,
-            Component(
-                "eef_rotation",
-                "rotation",
-                3,
-                "absolute",
-                "base",
-                rotation="axis_angle_2pi",
-                unit="radian",
-                source="same site; of the two quaternions the one whose x is not negative; down is (pi, 0, 0)",
-            ),
-            Component(
-                "gripper_qpos",
-                "joints",
-                2,
-                "absolute",
-                "joint",
-                unit="meter",
-                low=-0.04,
-                high=0.04,
-                source="finger joints: left in [0, 0.04], right in [-0.04, 0], 0 is closed",
-            ),
-        )
-    )
+def start_of(embodiment: str, episode: Episode) -> Start:
+    """Return what an episode begins with: its suite's start, varied by its perturbation; pure, needs no simulator.
 
-
-def tabletop_spec() -> BenchmarkSpec:
-    """Return the whole spec; pure, needs no simulator."""
-    return BenchmarkSpec(
-        id="tabletop",
-        version="1",
-        tasks=tuple(
-            TaskSpec(task.suite, task.name, task.step_limit, task.instruction, (), task.expected_steps)
-            for task in TASKS.values()
-        ),
-        action=replace(end_effector_delta("", POSITION_SCALE, ROTATION_SCALE), clip=True),
-        cameras=tuple(CameraSpec(camera.name, SIZES) for camera in SCENE.cameras),
-        state=state_layout(),
-        control_rate_hz=20.0,
-        settling_steps=25,
-        hold_action=(0.0,) * 7,
-        licence="Apache-2.0",
-    )
-
-
-@dataclass(frozen=True)
-class Privileged:
-    """What an expert may read of the simulator.
-
-    Attributes:
-        hand: Where the end effector is told to be, (3,) meters.
-        yaw: Its angle about the vertical, radians, 0 with the fingers left and right.
-        closed: Whether the fingers are told to close.
-        pads: How many pads touch the target.
-        target: Position of the item to move.
-        target_yaw: Its angle about the vertical.
-        goal: Position of the goal, None for `pick`.
+    Raises:
+        ContractError: the episode asks for a task, axis, scene or stored state that does not exist.
     """
-
-    hand: np.ndarray
-    yaw: float
-    closed: bool
-    pads: int
-    target: np.ndarray
-    target_yaw: float
-    goal: np.ndarray | None
+    start = base_start(embodiment, episode)
+    if episode.perturbation:
+        raise ContractError(f"the episode's perturbation is {episode.perturbation!r}; tabletop declares none")
+    return start
 
 
 class Tabletop(Benchmark):
-    """Blocks, a bowl, a gray zone and one arm; see the folder's README.
+    """Blocks, a bowl, a gray zone and one or two arms; see the folder's README.
 
-    An action of 0 for the gripper leaves it as it is told; positive closes, negative opens.
+    An action of 0 for a gripper leaves it as it is told; positive closes, negative opens.
+
+    Args:
+        embodiment: "single" or "bimanual".
     """
 
-    def __init__(self) -> None:
-        self.spec = tabletop_spec()
-        self._simulation: Simulation | None = None
-        self._renderer: SceneRenderer | None = None
-        self._task = next(iter(TASKS.values()))
-        self._instruction = ""
+    def __init__(self, embodiment: str = "single") -> None:
+        self.spec = tabletop_spec(embodiment)
+        self._embodiment = embodiment
+        self._arms = base_scene(embodiment).arms
+        self._worlds = Worlds()
+        self._start: Start | None = None
+        self._world: World | None = None
         self._steps = 0
 
     def reset(self, episode: Episode) -> RawObservation:
-        """Draw the layout from the stream "layout", put everything in its place and settle.
+        """Put everything in its place, as `start_of` says, and settle.
 
         Raises:
             ContractError: the episode asks for a task, axis, scene or stored state that does not exist.
             PluginError: MuJoCo or OpenGL cannot be used; says what to install.
         """
-        self._task = _task_of(episode)
-        self._instruction = self._task.instruction if episode.instruction is None else episode.instruction
-        self._steps = 0
-        simulation = self._loaded()
-        if self.view is None or self.view.cameras:
-            self._rendering()
-        simulation.start(draw_layout(SCENE.items, SCENE.region, episode.rng("layout")))
-        return RawObservation(0, self._instruction, simulation.state())
+        start = start_of(self._embodiment, episode)
+        world = self._worlds.of(start.scene)
+        self._start, self._world, self._steps = start, world, 0
+        if self._cameras():
+            world.renderer()  # OpenGL's errors belong to a reset
+        world.simulation.start(start.spots)
+        return RawObservation(0, start.instruction, world.simulation.state())
 
     def step(self, action: np.ndarray) -> StepResult:
-        """Move the target pose by an action in [-1, 1] and simulate 50 ms.
+        """Move each arm's target pose by its part of an action in [-1, 1] and simulate 50 ms.
 
         A run has clipped it, as the layout says; what comes from elsewhere is clipped here.
 
         Raises:
             BenchmarkFault: the simulation became unstable.
         """
-        clipped = np.clip(np.asarray(action, np.float64), -1.0, 1.0)
-        command = (clipped[:3] * POSITION_SCALE, clipped[3:6] * ROTATION_SCALE, float(clipped[6]))
-        self._loaded().advance({"": command})
+        start, world = self._running()
+        parts = np.clip(np.asarray(action, np.float64), -1.0, 1.0).reshape(len(self._arms), ACTION_SIZE)
+        world.simulation.advance(
+            {
+                arm.prefix: (part[:3] * POSITION_SCALE, part[3:6] * ROTATION_SCALE, float(part[6]))
+                for arm, part in zip(self._arms, parts, strict=True)
+            }
+        )
         self._steps += 1
         measured = self._measure()
-        return StepResult(RawObservation(self._steps, self._instruction), measured, fallen(measured))
+        return StepResult(RawObservation(self._steps, start.instruction), measured, fallen(measured))
 
     def make_obs(self, raw: RawObservation) -> Observation:
         """Render the cameras of the view and read proprioception of the present state.
@@ -166,86 +91,81 @@ class Tabletop(Benchmark):
         """
         if raw.native != self._steps:
             raise ContractError(f"make_obs got the observation of step {raw.native} at step {self._steps}")
-        simulation = self._loaded()
+        _, world = self._running()
         images = {
-            name: self._rendering().render(simulation.data, name, height, width)
+            name: world.renderer().render(world.simulation.data, name, height, width)
             for name, (height, width) in self._cameras()
         }
-        position, quaternion = simulation.end_effector()
-        state = np.concatenate((position, axis_angle(quaternion), simulation.fingers()))
-        return Observation(images, raw.instruction, state, step=self._steps)
+        parts: list[np.ndarray] = []
+        for arm in self._arms:
+            position, quaternion = world.simulation.end_effector(arm.prefix)
+            parts += (position - arm.base, axis_angle(quaternion), world.simulation.fingers(arm.prefix))
+        return Observation(images, raw.instruction, np.concatenate(parts), step=self._steps)
 
     def get_step_result(self, result: StepResult) -> StepOutcome:
         """Return success, progress and stages after a step; see `tasks.score`."""
-        return score(self._task, result.native)
+        start, _ = self._running()
+        return score(start.task, result.native)
 
     def close(self) -> None:
-        """Free the OpenGL context and the model."""
-        if self._renderer is not None:
-            self._renderer.close()
-        self._renderer = self._simulation = None
+        """Free every OpenGL context and model."""
+        self._worlds.close()
+        self._start = self._world = None
 
-    def privileged(self) -> Privileged:
+    def privileged(self) -> Truth:
         """Return what an expert may read; never reaches a policy behind the wire."""
-        simulation = self._loaded()
-        arm, task = simulation.arms[""], self._task
-        w, x, y, z = arm.quaternion
-        return Privileged(
-            arm.position.copy(),
-            float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))),
-            arm.closed,
-            simulation.touching(task.target),
-            simulation.position(task.target),
-            simulation.yaw(task.target),
-            None if task.goal is None else simulation.position(task.goal),
-        )
+        start, world = self._running()
+        simulation = world.simulation
+        arms = {}
+        for arm in self._arms:
+            told = simulation.arms[arm.prefix]
+            arms[arm.prefix] = ArmTruth(
+                position=told.position.copy(),
+                quaternion=told.quaternion.copy(),
+                home=np.array(arm.home),
+                hand=simulation.end_effector(arm.prefix)[0],
+                closed=told.closed,
+                opening=float(np.ptp(simulation.fingers(arm.prefix))),
+                touches=simulation.touches(arm.prefix),
+            )
+        items = {
+            item.name: ItemTruth(
+                item,
+                simulation.position(item.name),
+                simulation.quaternion(item.name),
+                simulation.speed(item.name),
+            )
+            for item in start.scene.items
+        }
+        return Truth(start.task, arms, items, score(start.task, self._measure()).success)
 
     def _measure(self) -> Measured:
-        simulation, task = self._loaded(), self._task
-        goal = None if task.goal is None else SCENE.item(task.goal)
-        return Measured(
-            gripper=simulation.end_effector()[0],
-            target=simulation.position(task.target),
-            rest_height=SCENE.item(task.target).rest_height,
-            goal=None if goal is None else simulation.position(goal.name),
-            goal_radius=0.0 if goal is None else goal.target_radius,
-            pads=simulation.touching(task.target),
+        start, world = self._running()
+        simulation, task = world.simulation, start.task
+        target = simulation.position(task.target)
+        hands = [simulation.end_effector(arm.prefix)[0] for arm in self._arms]
+        measured = Measured(
+            gripper=min(hands, key=lambda hand: float(np.linalg.norm(hand - target))),
+            target=target,
+            rest_height=start.scene.item(task.target).rest_height,
+            pads=tuple(simulation.touching(task.target, arm.prefix) for arm in self._arms),
             speed=simulation.speed(task.target),
         )
+        if task.goal is None:
+            return measured
+        goal, place = start.scene.item(task.goal), simulation.position(task.goal)
+        return measured.towards(place, goal, simulation.meet(task.target, task.goal))
 
     def _cameras(self) -> tuple[tuple[str, tuple[int, int]], ...]:
         if self.view is None:
-            return tuple((camera.name, SIZES[0]) for camera in SCENE.cameras)
+            return tuple((camera.name, SIZES[0]) for camera in self.spec.cameras)
         return tuple(self.view.cameras.items())
 
-    def _loaded(self) -> Simulation:
-        """Return the compiled scene, made on first use: constructing a benchmark must make no environment."""
-        if self._simulation is None:
-            try:
-                simulation = importlib.import_module(".simulation", __package__)
-            except (ImportError, AttributeError, OSError, RuntimeError) as error:
-                raise PluginError(_GL_HELP.format(reason=error)) from error
-            self._simulation = simulation.Simulation(SCENE)
-        return self._simulation
-
-    def _rendering(self) -> SceneRenderer:
-        if self._renderer is None:
-            rendering = importlib.import_module(".rendering", __package__)
-            self._renderer = rendering.SceneRenderer(self._loaded().model)
-        return self._renderer
-
-
-def _task_of(episode: Episode) -> Task:
-    """Return the episode's task; what this version cannot do is refused, never ignored."""
-    task = TASKS.get((episode.suite, episode.task))
-    if task is None:
-        known = ", ".join("/".join(key) for key in TASKS)
-        raise ContractError(f"tabletop-v1 has no task {episode.suite}/{episode.task}; its tasks are {known}")
-    for field in ("perturbation", "scene", "initial_state"):
-        value = getattr(episode, field)
-        if value:
-            raise ContractError(f"the episode's {field} is {value!r}; tabletop-v1 declares none: leave it empty")
-    return task
+    def _running(self) -> tuple[Start, World]:
+        """Return the present episode's start and world."""
+        if self._start is None or self._world is None:
+            raise ContractError("tabletop has no episode yet; call reset first")
+        return self._start, self._world
 
 
 def axis_angle(quaternion: np.ndarray) -> np.ndarray:

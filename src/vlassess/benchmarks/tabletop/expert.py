@@ -12,7 +12,8 @@ from vlassess_link import ActionChunk, EpisodeStart, Observation, Policy, Policy
 from vlassess_link._version import __version__
 from vlassess_link.errors import ContractError
 
-from .adapter import POSITION_SCALE, ROTATION_SCALE, Privileged, tabletop_spec
+from .declared import POSITION_SCALE, ROTATION_SCALE, tabletop_spec
+from .truth import Truth
 
 _HOVER = 0.10
 _LIFT = 0.14
@@ -29,8 +30,38 @@ _OPENING_STEPS = 4
 class Readable(Protocol):
     """What the expert needs of a benchmark."""
 
-    def privileged(self) -> Privileged:
+    def privileged(self) -> Truth:
         """Return the present truth."""
+
+
+@dataclass(frozen=True)
+class Privileged:
+    """What the routine reads."""
+
+    hand: np.ndarray
+    yaw: float
+    pads: int
+    target: np.ndarray
+    target_yaw: float
+    goal: np.ndarray | None
+
+
+def _read(truth: Truth) -> Privileged:
+    arm, task = truth.arms[""], truth.task
+    target = truth.items[task.target]
+    return Privileged(
+        arm.position,
+        _heading(arm.quaternion),
+        arm.touches.get(task.target, 0),
+        target.position,
+        _heading(target.quaternion),
+        None if task.goal is None else truth.items[task.goal].position,
+    )
+
+
+def _heading(quaternion: np.ndarray) -> float:
+    w, x, y, z = quaternion
+    return float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
 
 
 @dataclass(frozen=True)
@@ -95,7 +126,7 @@ class ScriptedExpert(Policy):
         """
         if self._benchmark is None:
             raise ContractError("the tabletop expert reads the simulator: run it as a local policy, which is bound")
-        world = self._benchmark.privileged()
+        world = _read(self._benchmark.privileged())
         if self._phase in ("lift", "carry", "lower") and world.pads < 2:
             self._phase = "above"
         plan = _Plan(self._phase, self._wait, world.hand, world.yaw)

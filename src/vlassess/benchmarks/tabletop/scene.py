@@ -1,17 +1,19 @@
 """What stands in the scene, as data.
 
-Everything that can be seen or touched is an `Item`, a `Camera` or an `Arm`; `SCENE` names those of
-``tabletop-v1``. New colours, shapes, cameras or a second arm are new values here: `mjcf.py` turns any
-`Scene` into a model and knows none of them by name.
+Everything that can be seen or touched is an `Item`, a `Camera` or an `Arm`; `base_scene` returns those of
+an embodiment. New colours, shapes, cameras or arms are new values here: `mjcf.py` turns any `Scene` into a
+model and knows none of them by name.
 
-World frame: origin at the foot of the first arm, on the table's surface; x away from the arm, y to its
-left, z up. Meters, kilograms, radians.
+World frame: origin on the table's surface, at the foot of the single arm or in the middle between two; x
+away from the arms, y to their left, z up. Meters, kilograms, radians.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from vlassess_link.errors import ContractError
 
 Vector = tuple[float, float, float]
 Colour = tuple[float, float, float, float]
@@ -45,6 +47,22 @@ class Geom:
 
 
 @dataclass(frozen=True)
+class Grasp:
+    """How a parallel gripper takes an item from above, in the item's frame.
+
+    Attributes:
+        point: Where the middle between the pads goes.
+        yaw: Angle of the hand about the item's z; at 0 the fingers stand at either side along y.
+        period: After a turn by so much the item is grasped as well: pi / 2 for a cube, pi for a bar, 0 where any angle
+            will do.
+    """
+
+    point: Vector = (0.0, 0.0, 0.0)
+    yaw: float = 0.0
+    period: float = math.pi / 2
+
+
+@dataclass(frozen=True)
 class Item:
     """One thing on the table, in its own frame: z up.
 
@@ -55,6 +73,8 @@ class Item:
         footprint: Radius of the circle on the table that it needs for itself.
         free: It can be moved; else it stays where reset() puts it.
         target_radius: Goals only: an object is "in" it when its centre is this near, horizontally.
+        grasp: How it is taken, for experts.
+        top: z of its flat top in its frame, where another item can rest; None: it has none.
     """
 
     name: str
@@ -63,6 +83,8 @@ class Item:
     footprint: float
     free: bool = True
     target_radius: float = 0.0
+    grasp: Grasp = Grasp()
+    top: float | None = None
 
 
 @dataclass(frozen=True)
@@ -164,8 +186,15 @@ class Scene:
 
 
 def block(name: str, colour: Colour, half: float = 0.023, mass: float = 0.05) -> Item:
-    """Return a cube with edge ``2 * half``."""
-    return Item(name, (Geom("box", (half, half, half), colour, mass=mass),), rest_height=half, footprint=0.05)
+    """Return a cube with edge ``2 * half``; it carries another block whose centre is over it."""
+    return Item(
+        name,
+        (Geom("box", (half, half, half), colour, mass=mass),),
+        rest_height=half,
+        footprint=0.05,
+        target_radius=half,
+        top=half,
+    )
 
 
 def bowl(name: str, colour: Colour, radius: float = 0.068, height: float = 0.035, segments: int = 12) -> Item:
@@ -202,19 +231,38 @@ def _product(a: Quaternion, b: Quaternion) -> Quaternion:
     )
 
 
-SCENE = Scene(
-    arms=(Arm(),),
-    items=(
-        block("red_block", (0.80, 0.13, 0.12, 1.0)),
-        block("green_block", (0.13, 0.58, 0.22, 1.0)),
-        block("blue_block", (0.12, 0.28, 0.78, 1.0)),
-        bowl("bowl", (0.93, 0.91, 0.86, 1.0)),
-        zone("zone", (0.47, 0.47, 0.48, 1.0)),
-    ),
-    cameras=(
-        Camera("agent", (1.12, 0.0, 0.62), (0.40, 0.0, 0.125), (0.0, 0.0, 1.0), 40.0),
-        Camera("wrist", (0.085, 0.0, -0.045), (0.018, 0.0, -0.16), (1.0, 0.0, 0.0), 80.0, arm=""),
-    ),
-    lights=(Light((-0.4, 0.3, -1.0), 0.42), Light((-0.3, -0.6, -0.6), 0.20)),
+_ITEMS = (
+    block("red_block", (0.80, 0.13, 0.12, 1.0)),
+    block("green_block", (0.13, 0.58, 0.22, 1.0)),
+    block("blue_block", (0.12, 0.28, 0.78, 1.0)),
+    bowl("bowl", (0.93, 0.91, 0.86, 1.0)),
+    zone("zone", (0.47, 0.47, 0.48, 1.0)),
 )
+_AGENT = Camera("agent", (1.12, 0.0, 0.62), (0.40, 0.0, 0.125), (0.0, 0.0, 1.0), 40.0)
+_LIGHTS = (Light((-0.4, 0.3, -1.0), 0.42), Light((-0.3, -0.6, -0.6), 0.20))
+
+
+def _wrist(prefix: str) -> Camera:
+    return Camera(f"{prefix}wrist", (0.085, 0.0, -0.045), (0.018, 0.0, -0.16), (1.0, 0.0, 0.0), 80.0, arm=prefix)
+
+
+SCENE = Scene(arms=(Arm(),), items=_ITEMS, cameras=(_AGENT, _wrist("")), lights=_LIGHTS)
 """The scene of ``tabletop-v1``."""
+
+_TWO_ARMS = (
+    Arm("left_", base=(0.0, 0.20, 0.0), home=(0.24, 0.30, 0.22)),
+    Arm("right_", base=(0.0, -0.20, 0.0), home=(0.24, -0.30, 0.22)),
+)
+_BIMANUAL = replace(SCENE, arms=_TWO_ARMS, cameras=(_AGENT, *(_wrist(arm.prefix) for arm in _TWO_ARMS)))
+_EMBODIMENTS = {"single": SCENE, "bimanual": _BIMANUAL}
+
+
+def base_scene(embodiment: str, suite: str = "") -> Scene:
+    """Return the unvaried scene of an embodiment: one and the same for every suite so far.
+
+    Raises:
+        ContractError: there is no such embodiment.
+    """
+    if embodiment not in _EMBODIMENTS:
+        raise ContractError(f"embodiment is {embodiment!r}; it must be one of {', '.join(_EMBODIMENTS)}")
+    return _EMBODIMENTS[embodiment]

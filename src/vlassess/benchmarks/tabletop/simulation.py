@@ -63,6 +63,7 @@ class Simulation:
         self._arm_slots = {arm.prefix: self._find_arm(arm) for arm in scene.arms}
         self._free = {item.name: self._find_free(item.name) for item in scene.items if item.free}
         self._bodies = {item.name: int(self.model.body(item.name).id) for item in scene.items}
+        self._item_of = {body: name for name, body in self._bodies.items()}
 
     def start(self, spots: Mapping[str, Spot]) -> None:
         """Put every item on its spot and every arm at home, then settle."""
@@ -122,13 +123,14 @@ class Simulation:
         """Return an item's position, (3,) meters, world frame."""
         return np.array(self.data.xpos[self._bodies[item]])
 
-    def yaw(self, item: str) -> float:
-        """Return an item's angle about the vertical, radians."""
-        w, x, y, z = self.data.xquat[self._bodies[item]]
-        return float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+    def quaternion(self, item: str) -> np.ndarray:
+        """Return an item's orientation, wxyz."""
+        return np.array(self.data.xquat[self._bodies[item]])
 
     def speed(self, item: str) -> float:
-        """Return a free item's linear speed, meters per second."""
+        """Return an item's linear speed, meters per second; 0 for a fixed one."""
+        if item not in self._free:
+            return 0.0
         velocity = self.data.qvel[self._free[item].qvel[:3]]
         return float(np.sqrt(velocity @ velocity))
 
@@ -139,6 +141,19 @@ class Simulation:
         mine = bodies == self._bodies[item]
         others = geoms[mine[:, ::-1]]
         return sum(bool((others == pad).any()) for pad in self._arm_slots[prefix].pads)
+
+    def touches(self, prefix: str = "") -> dict[str, int]:
+        """Return item -> how many of an arm's two pads touch it, without those that none touches."""
+        pads = self._arm_slots[prefix].pads
+        pairs = {(a, b) for pair in self.data.contact.geom.tolist() for a, b in (pair, pair[::-1]) if a in pads}
+        met = [self._item_of.get(int(self.model.geom_bodyid[other])) for _, other in pairs]
+        return {name: met.count(name) for name in met if name is not None}
+
+    def meet(self, one: str, other: str) -> bool:
+        """Return whether two items touch each other."""
+        bodies = self.model.geom_bodyid[self.data.contact.geom]
+        a, b = self._bodies[one], self._bodies[other]
+        return bool((((bodies == a).any(axis=1)) & ((bodies == b).any(axis=1))).any())
 
     def end_effector(self, prefix: str = "") -> tuple[np.ndarray, np.ndarray]:
         """Return an end effector's position (3,) and wxyz quaternion (4,), its x component not negative."""

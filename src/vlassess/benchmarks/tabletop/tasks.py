@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vlassess_link.data import StepOutcome
+
+from .scene import Item
 
 OBJECTS: tuple[tuple[str, str], ...] = (
     ("red_block", "red block"),
@@ -75,42 +77,57 @@ class Measured:
     """What scoring looks at, after one control step.
 
     Attributes:
-        gripper: Position of the end effector, (3,) meters.
+        gripper: Position of the end effector, of the one nearest to the target, (3,) meters.
         target: Position of the target.
         rest_height: The target's height when it stands on the table.
+        pads: For each arm, how many of its pads touch the target, 0 to 2.
+        speed: Of the target, meters per second.
         goal: Position of the goal, None for `pick`.
         goal_radius: How near the target must be to it, horizontally.
-        pads: How many gripper pads touch the target, 0 to 2.
-        speed: Of the target, meters per second.
+        support: Height above the table of what the target shall rest on.
+        supported: Whether it touches that, or what it shall rest on cannot be touched.
     """
 
     gripper: np.ndarray
     target: np.ndarray
     rest_height: float
-    goal: np.ndarray | None
-    goal_radius: float
-    pads: int
+    pads: tuple[int, ...]
     speed: float
+    goal: np.ndarray | None = None
+    goal_radius: float = 0.0
+    support: float = 0.0
+    supported: bool = True
+
+    def towards(self, place: np.ndarray, goal: Item, meet: bool) -> Measured:
+        """Return the same with a goal.
+
+        Args:
+            place: Where the goal is.
+            goal: What it is. Where it can carry something, the target shall rest on its top.
+            meet: Whether it touches the target.
+        """
+        aimed = replace(self, goal=place, goal_radius=goal.target_radius)
+        return aimed if goal.top is None else replace(aimed, support=float(place[2]) + goal.top, supported=meet)
 
 
 def score(task: Task, now: Measured) -> StepOutcome:
     """Return how a task stands.
 
-    reach: the gripper is within 3.5 cm of the target's centre. grasp: both pads touch it. lift: grasped
-    and 10 cm up. transport: grasped, at least 3 cm up and above the goal. place: in the goal, at rest,
-    let go. Progress is the share of the stages up to the furthest that holds now.
+    reach: a gripper is within 3.5 cm of the target's centre. grasp: both pads of one touch it. lift: grasped
+    and 10 cm up. transport: grasped, above the goal and at least 3 cm above where it shall rest. place: in or
+    on the goal, at rest, let go. Progress is the share of the stages up to the furthest that holds now.
     """
     reach = float(np.linalg.norm(now.gripper - now.target))
     height = float(now.target[2]) - now.rest_height
-    grasped = now.pads == 2
+    grasped = max(now.pads) == 2
     holds = {"reach": reach < _REACH, "grasp": grasped, "lift": grasped and height >= LIFT_HEIGHT}
     metrics = {"reach_distance": reach, "height": height}
     if now.goal is not None:
         away = float(np.linalg.norm(now.goal[:2] - now.target[:2]))
         inside = away < now.goal_radius
-        at_rest = height < _RESTING_HEIGHT and now.speed < _RESTING_SPEED
-        holds["transport"] = grasped and inside and height >= _CLEAR
-        holds["place"] = inside and at_rest and now.pads == 0
+        at_rest = now.supported and abs(height - now.support) < _RESTING_HEIGHT and now.speed < _RESTING_SPEED
+        holds["transport"] = grasped and inside and height - now.support >= _CLEAR
+        holds["place"] = inside and at_rest and max(now.pads) == 0
         metrics["goal_distance"] = away
     stages = tuple(stage for stage in task.stages if holds[stage])
     success = task.stages[-1] in stages
@@ -119,5 +136,5 @@ def score(task: Task, now: Measured) -> StepOutcome:
 
 
 def fallen(now: Measured) -> bool:
-    """Return whether the target has left the table, after which nothing can succeed."""
-    return bool(now.target[2] < _FALLEN)
+    """Return whether target or goal has left the table, after which nothing can succeed."""
+    return bool(now.target[2] < _FALLEN or (now.goal is not None and now.goal[2] < _FALLEN))
