@@ -14,6 +14,7 @@ from tests.unit.runs import error_of, items_of, manifest_of, record_of, records_
 from tests.unit.small_disk import small_disk
 from vlassess.records import RecordLog, RunDirectory, RunDirectoryError, StorageFullError
 from vlassess.records.lines import CorruptLineError, strict_line
+from vlassess_link.data import RECORD_SCHEMA
 from vlassess_link.jsonable import to_json
 
 ITEMS = items_of()
@@ -154,10 +155,9 @@ def test_a_plan_that_lacks_a_line_is_no_smaller_run(run: RunDirectory, kept: int
 
 
 def test_records_of_a_newer_schema_are_refused(run: RunDirectory) -> None:
-    append(run, record_of(ITEMS[0]), dataclasses.replace(record_of(ITEMS[1]), schema=2))
-    with pytest.raises(
-        RunDirectoryError, match=r"episodes.jsonl has schema 2; this vlassess reads up to 1: upgrade it"
-    ):
+    append(run, record_of(ITEMS[0]), dataclasses.replace(record_of(ITEMS[1]), schema=RECORD_SCHEMA + 1))
+    words = f"episodes.jsonl has schema {RECORD_SCHEMA + 1}; this vlassess reads up to {RECORD_SCHEMA}: upgrade it"
+    with pytest.raises(RunDirectoryError, match=words):
         run.records()
 
 

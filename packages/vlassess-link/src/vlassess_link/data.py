@@ -7,10 +7,11 @@ from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
+from vlassess_link.delivered import Delivered
 from vlassess_link.errors import ORIGINS, ContractError, InvalidActionError
 from vlassess_link.seeds import stream
 
-RECORD_SCHEMA = 1
+RECORD_SCHEMA = 2
 """Version of `EpisodeRecord`; readers accept every earlier one."""
 
 
@@ -309,6 +310,7 @@ class EpisodeRecord:
         worker: Which worker, for people.
         schema: `RECORD_SCHEMA` of the writer.
         realtime: What time did to it; None: it did not run in real time.
+        delivered: What reached the policy as the episode began (schema 2); None: it was never asked.
     """
 
     item_id: str
@@ -345,6 +347,7 @@ class EpisodeRecord:
     worker: str = ""
     schema: int = RECORD_SCHEMA
     realtime: Optional[RealTimeStats] = None
+    delivered: Optional[Delivered] = None
 
     def __post_init__(self) -> None:
         if (self.outcome is None) == (self.error is None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, FrozenSet, Iterable, Mapping, Optional, Tuple
 
 from vlassess_link.digest import content_id
 from vlassess_link.errors import ContractError
@@ -19,6 +19,8 @@ SUCCESS_SEMANTICS = ("ever", "at_end", "held")
 COLOUR_ORDERS = ("rgb", "bgr")
 ORIENTATIONS = ("upright", "rotated_180", "flipped_rows")
 CONTROLS = ("paired", "unpaired")
+CAMERA = "camera:"
+"""Stands before a camera's name where a touched set names it."""
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,16 @@ class Axis:
 
     def __post_init__(self) -> None:
         require_one_of("control", self.control, CONTROLS)
+
+    def may_change(self, cameras: Iterable[str]) -> FrozenSet[str]:
+        """Return what a level may change: `touched`, and all ``cameras`` where it names state components and no camera.
+
+        What moves is seen.
+        """
+        allowed = set(self.touched)
+        if allowed - {"instruction"} and not any(name.startswith(CAMERA) for name in allowed):
+            allowed |= {CAMERA + name for name in cameras}
+        return frozenset(allowed)
 
 
 @dataclass(frozen=True)

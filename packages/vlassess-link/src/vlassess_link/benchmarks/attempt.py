@@ -27,6 +27,7 @@ from vlassess_link.benchmarks.recording import (
 )
 from vlassess_link.benchmarks.watched import Monitor, WatchedBenchmark, WatchedPolicy
 from vlassess_link.conventions.compare import plan
+from vlassess_link.conventions.layouts import state_parts
 from vlassess_link.data import Episode, EpisodeRecord, Outcome
 from vlassess_link.digest import arrays_digest
 from vlassess_link.errors import ContractError
@@ -68,7 +69,7 @@ class Attempt:
         self._benchmark = WatchedBenchmark(benchmark, monitor)
         self._recorder = Recorder(job.artifacts, monitor.enter, lambda: monitor.seconds) if job.artifacts else None
         delivered = RecordedPolicy(policy, self._recorder) if self._recorder else policy
-        self._policy = WatchedPolicy(delivered, monitor)
+        self._policy = WatchedPolicy(delivered, monitor, state_parts(policy.spec, benchmark.spec))
         self._clipped: Callable[[], int] = lambda: 0
         self._trace: Optional[Trace] = None
         self._horizon = effective_horizon(policy.spec, job.horizon)
@@ -146,6 +147,7 @@ class Attempt:
             seconds=seconds,
             started=self._started,
             realtime=self._trace.stats() if self._trace is not None else None,
+            delivered=self._policy.delivered,
         )
 
 

@@ -337,6 +337,7 @@ class RecordedPolicy(Policy):
 
     def __init__(self, inner: Policy, recorder: Recorder) -> None:
         self.spec = inner.spec
+        self.hears_start = inner.hears_start
         self._inner = inner
         self._recorder = recorder
 
@@ -350,6 +351,10 @@ class RecordedPolicy(Policy):
         chunk = self._inner.predict(obs)
         self._recorder.answered(obs, chunk)
         return chunk
+
+    def reaching_model(self, obs: Observation) -> Observation:
+        """Return what reaches the policy's model."""
+        return self._inner.reaching_model(obs)
 
 
 def _copied(obs: Observation) -> Observation:

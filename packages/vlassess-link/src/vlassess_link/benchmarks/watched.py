@@ -13,6 +13,7 @@ from typing import Callable, Dict, Mapping, Optional, Tuple, Type, TypeVar
 import numpy as np
 
 from vlassess_link.benchmarks.base import Benchmark, View
+from vlassess_link.benchmarks.witness import Parts, Witness
 from vlassess_link.data import (
     ActionChunk,
     Episode,
@@ -22,6 +23,7 @@ from vlassess_link.data import (
     StepOutcome,
     StepResult,
 )
+from vlassess_link.delivered import Delivered
 from vlassess_link.digest import ArrayDigest
 from vlassess_link.errors import BenchmarkFault, ObservationError
 from vlassess_link.policies.base import Policy
@@ -170,12 +172,19 @@ def _checked(value: Value, kind: Type[Value], call: str) -> Value:
 
 
 class WatchedPolicy(Policy):
-    """A policy whose calls are timed, and whose delivered inputs are digested."""
+    """A policy whose calls are timed, and whose delivered inputs are digested.
 
-    def __init__(self, inner: Policy, monitor: Monitor) -> None:
+    Args:
+        inner: The policy.
+        monitor: Told of the phases.
+        parts: Components of the delivered state: see `Witness`.
+    """
+
+    def __init__(self, inner: Policy, monitor: Monitor, parts: Parts = ()) -> None:
         self.spec = inner.spec
         self._inner = inner
         self._monitor = monitor
+        self._witness = Witness(inner, parts)
         self._inputs = ArrayDigest()
         self._images = ArrayDigest()
         self.observations = 0
@@ -190,8 +199,14 @@ class WatchedPolicy(Policy):
         """Digest of every delivered image."""
         return self._images.hexdigest()
 
+    @property
+    def delivered(self) -> Optional[Delivered]:
+        """What reached it as the episode began; None where it was never asked."""
+        return self._witness.delivered
+
     def reset(self, start: EpisodeStart, policy_seed: int) -> None:
         """Begin an episode."""
+        self._witness.started(start)
         self._monitor.enter("inference")
         self._inner.reset(start, policy_seed)
 
@@ -207,6 +222,7 @@ class WatchedPolicy(Policy):
             self._inputs.update("state", obs.state)
         for name in sorted(obs.extras):
             self._inputs.update(name, obs.extras[name])
+        self._witness.observed(obs)
         self.observations += 1
         self._monitor.enter("inference")
         return ActionChunk.of(self._inner.predict(obs))

@@ -9,6 +9,7 @@ import numpy as np
 from vlassess_link.conventions.components import component_conversion
 from vlassess_link.conventions.findings import Findings
 from vlassess_link.spaces import Component, Layout
+from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
 Function = Callable[[np.ndarray], np.ndarray]
 Part = Tuple[slice, Optional[Function]]
@@ -46,6 +47,19 @@ def state_conversion(source: Layout, target: Layout, findings: Findings) -> Opti
             convert = component_conversion(found, component, what, findings, sign_matters=True)
             parts.append((places[found.name], convert))
     return _function(source, parts, "state", findings)
+
+
+def state_parts(policy: PolicySpec, benchmark: BenchmarkSpec) -> Tuple[Tuple[str, int], ...]:
+    """Return the components of the state that a policy is given: the benchmark's name of each, and its numbers."""
+    if benchmark.state is None:
+        return ()
+    if policy.state is None:
+        return tuple((component.name, component.size) for component in benchmark.state.components)
+    found = []
+    for component in policy.state.components:
+        source = _source_of(component, benchmark.state, Findings())
+        found.append((component.name if source is None else source.name, component.size))
+    return tuple(found)
 
 
 def _source_of(wanted: Component, source: Layout, findings: Findings) -> Optional[Component]:

@@ -17,6 +17,8 @@ class Policy(abc.ABC):
     """
 
     spec: PolicySpec
+    hears_start: bool = True
+    """Whether it is told of an episode's start; a server that knows no episodes is not."""
 
     @abc.abstractmethod
     def reset(self, start: EpisodeStart, policy_seed: int) -> None:
@@ -42,6 +44,10 @@ class Policy(abc.ABC):
         Only a policy whose spec has the capability "query" answers.
         """
         raise NotImplementedError(f"policy {self.spec.identity.name!r} does not declare the capability 'query'")
+
+    def reaching_model(self, obs: Observation) -> Observation:
+        """Return what of an observation reaches the model; less where a dialect leaves something out. Never raises."""
+        return obs
 
     def bind(self, benchmark: Any) -> None:
         """Hand a privileged policy the benchmark that it may read. Never crosses a wire."""

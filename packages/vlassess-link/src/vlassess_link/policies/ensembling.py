@@ -74,6 +74,7 @@ class EnsemblePolicy(Policy):
         self._inner = inner
         self._combine, self._name = find_combine(ensemble)
         self._said: Deque[Tuple[int, np.ndarray]] = deque()
+        self.hears_start = inner.hears_start
         self.spec = self._announced()
 
     def connect(self) -> None:
@@ -112,6 +113,10 @@ class EnsemblePolicy(Policy):
     def query(self, observations: Sequence[Observation], noise_seed: int) -> List[ActionChunk]:
         """Ask the policy itself."""
         return self._inner.query(observations, noise_seed)
+
+    def reaching_model(self, obs: Observation) -> Observation:
+        """Return what reaches the policy's model."""
+        return self._inner.reaching_model(obs)
 
     def bind(self, benchmark: Any) -> None:
         """Bind the policy."""

@@ -112,6 +112,13 @@ class KeyMapping:
             _put(found, self.instruction, obs.instruction)
         return found
 
+    def taken(self, obs: Observation) -> Observation:
+        """Return an observation without what `outgoing` leaves out: cameras, the state, the text. Never raises."""
+        names = {_find(camera, obs.images) for camera in self.images.values()}
+        images = {name: image for name, image in obs.images.items() if name in names}
+        text = obs.instruction if self.instruction is not None else ""
+        return Observation(images, text, obs.state if self.state else None, step=obs.step)
+
     def incoming(self, message: Mapping[str, Any], cameras: Optional[Sequence[str]], step: int) -> Observation:
         """Return the observation of a received map; keys that the mapping does not know are left out.
 

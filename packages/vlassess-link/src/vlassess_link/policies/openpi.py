@@ -58,6 +58,8 @@ class OpenpiPolicy(Policy):
         HandshakeError: somebody answered who speaks another protocol.
     """
 
+    hears_start = False
+
     def __init__(
         self,
         url: str,
@@ -123,6 +125,10 @@ class OpenpiPolicy(Policy):
             if not done:
                 self._drop()
         return chunk
+
+    def reaching_model(self, obs: Observation) -> Observation:
+        """Return what the mapping sends of an observation."""
+        return self._mapping.taken(obs)
 
     def close(self) -> None:
         """Close the connection."""
