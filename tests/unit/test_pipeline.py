@@ -19,7 +19,7 @@ from tests.unit.small_disk import grow, small_disk
 from vlassess.catalog import Catalog
 from vlassess.execution import StopSwitch
 from vlassess.pipeline import ResumeRefusedError, RunResult, report, resume, start, summarise_run
-from vlassess.pipeline.refusals import refuse_other_conversions
+from vlassess.pipeline.refusals import refuse_other_experiment
 from vlassess.plan import PlanError
 from vlassess.records import RunDirectory, RunLockedError
 from vlassess.schema.config import RunConfig
@@ -183,11 +183,7 @@ def unfinished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ({"policies": {"main": {"local": POLICY, "params": {"chunk": 2}, "horizon": 1}}}, "policies: .*'horizon': 1"),
         (
             {"policies": {"main": {"local": POLICY, "params": {"chunk": 2, "stride": 0.5}}}},
-            r"'main' is not the one that fakes-.* was begun with \(config_digest: '.*' -> '.*'\)\. Serve the old one",
-        ),
-        (
-            {"policies": {"main": {"local": POLICY, "params": {"chunk": 2, "name": "other"}}}},
-            "name: 'fake' -> 'other'",
+            r"'stride': 0\.5",
         ),
     ],
 )
@@ -225,6 +221,21 @@ def test_a_benchmark_that_changed_under_the_same_config_is_refused(tmp_path: Pat
         )
     )
     with pytest.raises(ResumeRefusedError, match=r"begun with \(control_rate_hz: 20\.0 -> 50\.0\)\. Take the old one"):
+        resume(first.run_dir, asked, EMPTY, SilentListener())
+
+
+def test_a_policy_that_changed_under_the_same_config_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    source = (
+        "from vlassess_link.testing import FakePolicy\nclass Mine(FakePolicy):\n"
+        "    def __init__(self):\n        super().__init__(chunk=2, name='one')\n"
+    )
+    file.write_text(source)
+    asked = config(tmp_path, policies={"main": {"local": f"{file}:Mine"}}, execution={"workers": 1})
+    first = interrupted(asked)
+    file.write_text(source.replace("'one'", "'other'"))
+    says = r"policy 'main' is not what fakes-.* was begun with \(name: 'one' -> 'other'.*\)\. Serve the old one"
+    with pytest.raises(ResumeRefusedError, match=says):
         resume(first.run_dir, asked, EMPTY, SilentListener())
 
 
@@ -397,7 +408,7 @@ def test_an_own_interpreter_is_recorded_and_another_one_is_refused(
     assert [path.name for path in (tmp_path / "cache" / "link").iterdir()]
 
     other = config(tmp_path, benchmark=fakes, execution={"workers": 1})
-    with pytest.raises(ResumeRefusedError, match=r"interpreter is not the one that .*/python.* -> the harness's own"):
+    with pytest.raises(ResumeRefusedError, match=r"interpreter is not what .*/python.* -> the harness's own"):
         resume(first.run_dir, other, EMPTY, SilentListener())
     assert resume(first.run_dir, None, EMPTY, SilentListener()).complete
 
@@ -437,5 +448,8 @@ def test_conversions_are_recorded_and_told_and_a_resume_with_others_is_refused(t
     assert "declares no state" in fit.unchecked[0]
     codes = {notice.code: notice.severity for notice in summarise_run(run).notices}
     assert (codes["converted"], codes["conventions_unchecked"]) == ("note", "warning")
-    with pytest.raises(ResumeRefusedError, match="rgb becomes bgr -> nothing"):
-        refuse_other_conversions(run.manifest, {"main": ()})
+    unconverted = run.manifest.model_copy(update={"policy_fits": {"main": fit.model_copy(update={"conversions": ()})}})
+    with pytest.raises(
+        ResumeRefusedError, match=r"'main' is not what .* rgb becomes bgr -> nothing\)\. Take the old spec"
+    ):
+        refuse_other_experiment(run.manifest, unconverted)

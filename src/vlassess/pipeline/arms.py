@@ -10,6 +10,7 @@ from typing import Any
 from vlassess.comparison import Place, block_order, place_of
 from vlassess.imports import is_importable, read_arms
 from vlassess.pipeline.decisions import read_decision
+from vlassess.pipeline.sameness import side_conduct
 from vlassess.plan import plan_hash
 from vlassess.records import RunDirectory, RunDirectoryError
 from vlassess.report.counting import Entry, entries
@@ -99,7 +100,7 @@ def _arm(run: RunDirectory, label: str, own: Sequence[Entry], blocks: Mapping[Pl
         trials=trials,
         benchmark=spec.ref,
         touches={axis.name: Touch(frozenset(axis.touched), axis.control == "paired") for axis in spec.axes},
-        conduct=_conduct(manifest),
+        conduct=side_conduct(manifest.config, label, manifest.worker),
         privileged=bool(policy.get("privileged")) or any(e.record is not None and e.record.privileged for e in own),
         stochastic=policy.get("stochastic"),
         notes=_notes(manifest, trials),
@@ -152,14 +153,6 @@ def _rival(decision: Decision | None, label: str) -> str:
         return ""
     run_id, _, other = decision.rival.rpartition(":")
     return f"{run_id}:{decision.a}" if label == other and label != decision.a else decision.rival
-
-
-def _conduct(manifest: RunManifest) -> dict[str, str]:
-    """Return what may make one start's course differ beside the policy."""
-    found = {f"benchmark parameter {name!r}": repr(value) for name, value in manifest.config.benchmark.params.items()}
-    if manifest.worker is not None:
-        found["the workers' interpreter"] = manifest.worker.digest[:12]
-    return found
 
 
 def _notes(manifest: RunManifest, trials: Sequence[Trial]) -> tuple[str, ...]:

@@ -10,20 +10,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from vlassess.execution import Ending
 from vlassess.pipeline.parts import part_of, taken, whole_hash
-from vlassess.pipeline.refusals import NO_MATTER, conduct
 from vlassess.pipeline.runs import RunResult, conclude
+from vlassess.pipeline.sameness import differences
 from vlassess.plan import make_plan, plan_hash
 from vlassess.records import Joined, RunDirectory, RunDirectoryError, join_records
 from vlassess.schema.items import WorkItem
-from vlassess.schema.manifest import PlanPart, RunManifest, RunSource, WorkerInterpreter
+from vlassess.schema.manifest import PlanPart, RunManifest, RunSource
 from vlassess.sharding import Shard, partition
 from vlassess_link.data import EpisodeRecord
 from vlassess_link.errors import VlassessError
-from vlassess_link.jsonable import from_json, to_json
+from vlassess_link.jsonable import from_json
 from vlassess_link.specs import BenchmarkSpec
 
 
@@ -98,63 +97,12 @@ def _refuse_different(one: RunDirectory, other: RunDirectory) -> None:
     Raises:
         MergeRefusedError: shows in what they differ.
     """
-    a, b = one.manifest, other.manifest
-    old, new = a.config.model_dump(mode="json"), b.config.model_dump(mode="json")
-    for label in old["policies"].keys() & new["policies"].keys():
-        # Where a policy was reached is not what it is.
-        new["policies"][label] = old["policies"][label]
-    plans = [f"{key}: {old[key]!r} and {new[key]!r}" for key in old if key not in NO_MATTER and old[key] != new[key]]
-    found = {
-        "the benchmark is not the same": _differences(_spec_of(a), _spec_of(b)),
-        "the plan is not the same": (plans or ["it was planned otherwise"]) * (whole_hash(a) != whole_hash(b)),
-        "the benchmark's interpreter is not the same": _interpreter(a.worker, b.worker),
-        "episodes were not run alike": _differences(conduct(a.config), conduct(b.config)),
-        **{f"policy {label!r} is not the same": _identity(a, b, label) for label in a.policy_identities},
-        **{f"what is converted for policy {label!r} is not the same": _fits(a, b, label) for label in a.policy_fits},
-    }
-    for what, differences in found.items():
-        if differences:
-            raise MergeRefusedError(
-                f"{one.path} and {other.path} cannot be merged: {what} ({'; '.join(differences)}). "
-                "Merge only runs of one config, benchmark and policy"
-            )
-
-
-def _interpreter(a: WorkerInterpreter | None, b: WorkerInterpreter | None) -> list[str]:
-    """Return in what the interpreters of the workers differ; another path to the same is no difference."""
-    if (a and a.digest) == (b and b.digest):
-        return []
-    one, other = (
-        {"packages": "the harness's own"} if each is None else {"python": each.python, **each.packages}
-        for each in (a, b)
-    )
-    return _differences(one, other)[:10]
-
-
-def _identity(a: RunManifest, b: RunManifest, label: str) -> list[str]:
-    """Return in what the policies of one label differ."""
-    if a.policy_identities[label] == b.policy_identities.get(label, a.policy_identities[label]):
-        return []
-    return _differences(a.policy_specs[label]["identity"], b.policy_specs[label]["identity"])
-
-
-def _fits(a: RunManifest, b: RunManifest, label: str) -> list[str]:
-    """Return in what the conversions of one policy differ."""
-    one, other = a.policy_fits[label], b.policy_fits.get(label)
-    if other is None or one.conversions == other.conversions:
-        return []
-    return [" and ".join("; ".join(each.conversions) or "nothing" for each in (one, other))]
-
-
-def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    keys = [*old, *(key for key in new if key not in old)]
-    return [f"{key}: {old.get(key)!r} and {new.get(key)!r}" for key in keys if old.get(key) != new.get(key)]
-
-
-def _spec_of(manifest: RunManifest) -> dict[str, Any]:
-    """Return the benchmark's spec; read first, so that a field that a later version has added stands at its default."""
-    spec: dict[str, Any] = to_json(from_json(BenchmarkSpec, manifest.benchmark_spec))
-    return spec
+    for found in differences(one.manifest, other.manifest):
+        raise MergeRefusedError(
+            f"{one.path} and {other.path} cannot be merged: {found.subject} is not the same "
+            f"({found.text(' and ') or 'it was planned otherwise'}). "
+            "Merge only runs of one config, benchmark and policy"
+        )
 
 
 def _whole_plan(runs: Sequence[RunDirectory]) -> tuple[tuple[WorkItem, ...], PlanPart | None]:

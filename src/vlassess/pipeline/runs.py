@@ -31,13 +31,7 @@ from vlassess.pipeline.forecasts import Prospect, forecasting
 from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.realtime import rules_of
 from vlassess.pipeline.recording import recording
-from vlassess.pipeline.refusals import (
-    refuse_other_benchmark,
-    refuse_other_conversions,
-    refuse_other_interpreter,
-    refuse_other_plan,
-    refuse_other_policies,
-)
+from vlassess.pipeline.refusals import refuse_other_experiment, refuse_other_plan
 from vlassess.pipeline.sides import Stage, benchmark_spec, resolve, staged
 from vlassess.plan import make_plan, plan_hash
 from vlassess.records import RunDirectory
@@ -164,10 +158,8 @@ def resume(
         labels = tuple(dict.fromkeys(item.policy for item in missing))
         stage = stack.enter_context(staged(sides, wanted, labels, run.path / "logs"))
         stack.enter_context(stop_on_signals(switch))
-        refuse_other_benchmark(run.manifest, stage.spec)
-        refuse_other_interpreter(run.manifest, worker_interpreter(stage))
-        refuse_other_policies(run.manifest, stage.policy_specs)
-        refuse_other_conversions(run.manifest, {label: fit.conversions for label, fit in stage.fits.items()})
+        now = make_manifest(wanted, stage, items).model_copy(update={"part": run.manifest.part})
+        refuse_other_experiment(run.manifest, now)
         ending = execute(Job(run, wanted, missing, stage.launch, rule), stage, listener, switch)
         return conclude(run, wanted, ending, rule)
 

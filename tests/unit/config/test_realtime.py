@@ -10,7 +10,7 @@ from vlassess.cli.configs import run_config
 from vlassess.cli.options import Mode, RunOptions
 from vlassess.config import ConfigError, load_config
 from vlassess.pipeline.realtime import check_realtime, rules_of
-from vlassess.pipeline.refusals import conduct
+from vlassess.pipeline.sameness import conduct
 from vlassess.schema.config import RunConfig
 from vlassess_link.benchmarks.pacing import Latency, RealTime
 from vlassess_link.errors import ContractError

@@ -145,7 +145,7 @@ def policies_with(revision: str) -> dict[str, Any]:
         (
             {},
             {"config": config_of(benchmark_params={"step_seconds": 0.5})},
-            ["not run alike", "benchmark.params: {} and {'step_seconds': 0.5}"],
+            ["how episodes are run is not the same", "benchmark.params: {} and {'step_seconds': 0.5}"],
         ),
     ],
 )
