@@ -8,7 +8,6 @@ same on every machine whose simulator is.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +19,6 @@ from vlassess_link.benchmarks.attempt import Attempt, Job
 from vlassess_link.benchmarks.base import Benchmark
 from vlassess_link.benchmarks.pacing import Latency, RealTime
 from vlassess_link.benchmarks.watched import Monitor
-from vlassess_link.data import ActionChunk, EpisodeStart, Observation
 from vlassess_link.loading import load_target
 from vlassess_link.policies.base import Policy
 from vlassess_link.testing.courses import episode_for
@@ -48,42 +46,12 @@ WAYS = (
 )
 
 
-class Twin(Policy):
-    """The expert with chunks that go on beyond what is executed of them: its routine moves on by `horizon` actions."""
-
-    def __init__(self, expert: Any, horizon: int) -> None:
-        self.spec = dataclasses.replace(expert.spec, horizon=horizon)
-        self._expert = expert
-
-    def reset(self, start: EpisodeStart, policy_seed: int) -> None:
-        """Begin the routine anew."""
-        self._expert.reset(start, policy_seed)
-
-    def predict(self, obs: Observation) -> ActionChunk:
-        """Return the whole chunk, and remember the routine as it is after the executed part."""
-        before = self._routine()
-        self._expert.spec = dataclasses.replace(self.spec, chunk=self.spec.horizon)
-        self._expert.predict(obs)
-        after = self._routine()
-        self._set(before)
-        self._expert.spec = self.spec
-        chunk: ActionChunk = self._expert.predict(obs)
-        self._set(after)
-        return chunk
-
-    def _routine(self) -> tuple[str, int]:
-        return self._expert._phase, self._expert._wait
-
-    def _set(self, routine: tuple[str, int]) -> None:
-        self._expert._phase, self._expert._wait = routine
-
-
 def measure(way: Way, episodes: int) -> list[int]:
     """Return the successes of as many episodes at each latency; the tasks take turns."""
     benchmark: Any = load_target(f"{FOLDER / 'adapter.py'}:Tabletop", Benchmark, {})
-    expert: Any = load_target(f"{FOLDER / 'expert.py'}:ScriptedExpert", Policy, {"chunk": way.chunk})
+    params = {"chunk": way.chunk, "horizon": way.horizon}
+    expert: Any = load_target(f"{FOLDER / 'expert.py'}:ScriptedExpert", Policy, params)
     expert.bind(benchmark)
-    twin = Twin(expert, way.horizon)
     found = []
     for seconds in LATENCIES:
         rules = RealTime(
@@ -93,7 +61,7 @@ def measure(way: Way, episodes: int) -> list[int]:
         for number in range(episodes):
             task = benchmark.spec.tasks[number % len(benchmark.spec.tasks)]
             episode = episode_for(benchmark.spec, task, number // len(benchmark.spec.tasks))
-            record = Attempt(Job("item", 1, "expert", episode, None, None, rules), benchmark, twin, Monitor()).run()
+            record = Attempt(Job("item", 1, "expert", episode, None, None, rules), benchmark, expert, Monitor()).run()
             if record.error is not None:
                 raise RuntimeError(record.error.message)
             successes += record.counts_as == "success"

@@ -29,10 +29,12 @@ def test_the_page_on_conformance_runs_as_written(tmp_path: Path) -> None:
 
 
 def test_yaml_on_the_page_is_part_of_a_config(tmp_path: Path) -> None:
-    wall, modelled = configs("docs/how-to/realtime.md", tmp_path)
+    wall, modelled, replanning = configs("docs/how-to/realtime.md", tmp_path)
     assert wall.realtime is not None
     assert modelled.realtime is not None
     assert (wall.realtime.pace, modelled.realtime.pace) == ("wall", "modelled")
+    assert replanning.realtime is not None
+    assert replanning.realtime.asynchronous
 
 
 @pytest.mark.parametrize(("title", "checks"), [("Benchmarks", benchmark_kit.CHECKS), ("Policies", policy_kit.CHECKS)])

@@ -84,6 +84,17 @@ def test_the_environment_holds_while_it_waits() -> None:
     assert (trace.stale, trace.skipped, trace.seconds) == (6, 0, [3 * PERIOD, 3 * PERIOD])
 
 
+@pytest.mark.parametrize(("horizon", "asynchronous", "asks"), [(1, False, 4), (4, False, 3), (2, True, 5)])
+def test_a_step_that_is_held_costs_no_look_and_no_answer(horizon: int, asynchronous: bool, asks: int) -> None:
+    """20 steps at 4 steps of latency: what is asked is looked at once, and used unless the episode ends before."""
+    benchmark, policy, trace = FakeBenchmark(), numbered(8), Trace("modelled")
+    rules = RealTime("modelled", Latency(seconds=4 * PERIOD), skip_past=asynchronous, asynchronous=asynchronous)
+    pace = ModelledPace(policy, Latency(seconds=4 * PERIOD), 0)
+    run_realtime(episode_of(task=FAR, limit=20), benchmark, policy, horizon, (rules, pace, trace))
+    assert benchmark.renders == len(policy.seen) == asks
+    assert len(trace.seconds) >= asks - 1
+
+
 def test_an_answer_in_the_middle_of_a_step_is_for_the_next_one() -> None:
     _, _, actions = run(numbered(1), 1.5 * PERIOD, steps=6)
     assert actions == [0, 0, 0.01, 0, 0, 3.01]
