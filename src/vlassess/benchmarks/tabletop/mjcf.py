@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from .scene import OBJECT_FRICTION, Arm, Camera, Geom, Item, Light, Room, Scene, Vector
+from .textures import PATTERNS, PIXELS
 
 TIMESTEP = 0.002
 """Seconds per simulator step."""
@@ -13,6 +14,10 @@ TIMESTEP = 0.002
 FINGER_TRAVEL = 0.04
 """How far each finger opens from the middle, meters."""
 
+FLAT, WRAPPED = "flat_", "wrapped_"
+"""Stand before a pattern's name in its two materials."""
+
+_PER_METER = "5 5"
 _WORLD, _OBJECT, _ARM = 1, 2, 4
 # What a hand holds creeps outwards while the hand swings, in proportion to the pads' contact time (solref), so
 # that is the least that the time step allows: two steps. Damping is integrated explicitly, since the contact
@@ -23,7 +28,7 @@ _HEADER = """<option timestep="{timestep}" integrator="Euler" cone="elliptic" im
 <size memory="4M"/>
 <visual><quality shadowsize="0" offsamples="0" numslices="14" numstacks="8"/>
 <global offwidth="128" offheight="128"/><map znear="0.01" zfar="20"/>
-<headlight ambient="0.34 0.34 0.34" diffuse="0.14 0.14 0.14" specular="0 0 0"/></visual>
+<headlight ambient="{ambient}" diffuse="{camera}" specular="0 0 0"/></visual>
 <statistic center="0.4 0 0.1" extent="1"/>
 <default><geom condim="4" friction="{friction}"/>
 <default class="pad"><geom type="box" condim="4" friction="1.6 0.03 0.0005" priority="1" solref="0.004 1"/></default>
@@ -39,7 +44,13 @@ def scene_mjcf(scene: Scene) -> str:
     worldbody += [_arm(arm, [camera for camera in scene.cameras if camera.arm == arm.prefix]) for arm in scene.arms]
     worldbody += [_item(item) for item in scene.items]
     sections = [
-        _HEADER.format(timestep=TIMESTEP, friction=_text(OBJECT_FRICTION)),
+        _HEADER.format(
+            timestep=TIMESTEP,
+            friction=_text(OBJECT_FRICTION),
+            ambient=_text(scene.glow.ambient),
+            camera=_text(scene.glow.camera),
+        ),
+        f"<asset>{''.join(_patterns())}</asset>",
         f"<worldbody>{''.join(worldbody)}</worldbody>",
         f"<contact>{''.join(_exclusion(arm) for arm in scene.arms)}</contact>",
         f"<equality>{''.join(_coupling(arm) for arm in scene.arms)}</equality>",
@@ -52,6 +63,22 @@ def _text(numbers: Iterable[float]) -> str:
     return " ".join(f"{number:.9g}" for number in numbers)
 
 
+def _patterns() -> Iterator[str]:
+    """Yield two materials a pattern: one laid flat in squares of a fixed size, one wrapped around a geom.
+
+    The pixels of their textures come with `painting.draw_patterns`: MJCF itself could only read files.
+    """
+    for name in PATTERNS:
+        yield f'<texture name="{FLAT}{name}" type="2d" builtin="flat" width="{PIXELS}" height="{PIXELS}"/>'
+        yield f'<texture name="{WRAPPED}{name}" type="cube" builtin="flat" width="{PIXELS}" height="{PIXELS}"/>'
+        yield f'<material name="{FLAT}{name}" texture="{FLAT}{name}" texuniform="true" texrepeat="{_PER_METER}"/>'
+        yield f'<material name="{WRAPPED}{name}" texture="{WRAPPED}{name}"/>'
+
+
+def _material(kind: str, pattern: str) -> str:
+    return f'material="{kind}{pattern}" ' if pattern else ""
+
+
 def _room(room: Room) -> str:
     thick = 0.02
     x, y, z = room.table_centre
@@ -60,16 +87,17 @@ def _room(room: Room) -> str:
     ghost = 'contype="0" conaffinity="0"'
     return (
         f'<geom name="table" type="box" pos="{_text((x, y, z - thick))}" size="{_text(half)}" '
-        f'rgba="{_text(room.table)}" {solid}/>'
+        f'rgba="{_text(room.table)}" {_material(FLAT, room.table_pattern)}{solid}/>'
         f'<geom name="floor" type="box" pos="0 0 -0.8" size="3 3 0.01" rgba="{_text(room.floor)}" {ghost}/>'
-        f'<geom name="wall" type="box" pos="-0.9 0 0.5" size="0.01 3 1.5" rgba="{_text(room.wall)}" {ghost}/>'
+        f'<geom name="wall" type="box" pos="-0.9 0 0.5" size="0.01 3 1.5" rgba="{_text(room.wall)}" '
+        f"{_material(WRAPPED, room.wall_pattern)}{ghost}/>{''.join(_geom(geom) for geom in room.backdrop)}"
     )
 
 
 def _light(light: Light) -> str:
     return (
-        f'<light directional="true" castshadow="false" dir="{_text(light.direction)}" '
-        f'diffuse="{_text((light.diffuse,) * 3)}" specular="0.05 0.05 0.05" ambient="0 0 0"/>'
+        f'<light directional="true" castshadow="false" dir="{_text(light.direction)}" ambient="0 0 0" '
+        f'diffuse="{_text(light.diffuse * share for share in light.colour)}" specular="0.05 0.05 0.05"/>'
     )
 
 
@@ -94,6 +122,7 @@ def _geom(geom: Geom) -> str:
     return (
         f'<geom type="{geom.shape}" size="{_text(geom.size)}" pos="{_text(geom.position)}" '
         f'quat="{_text(geom.quaternion)}" rgba="{_text(geom.colour)}" mass="{geom.mass:g}" '
+        f"{_material(WRAPPED, geom.pattern)}"
         f'contype="{touches[0]}" conaffinity="{touches[1]}"/>'
     )
 

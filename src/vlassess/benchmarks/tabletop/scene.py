@@ -35,6 +35,7 @@ class Geom:
         quaternion: In the item's frame, wxyz.
         mass: Kilograms; above 0 also where the item never moves, or older MuJoCo refuses it.
         solid: Whether it touches anything.
+        pattern: Name of a pattern of `textures.PATTERNS` that darkens its colour in places; empty: plain.
     """
 
     shape: str
@@ -44,6 +45,7 @@ class Geom:
     quaternion: Quaternion = UPRIGHT
     mass: float = 0.01
     solid: bool = True
+    pattern: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,21 +137,41 @@ class Arm:
 
 @dataclass(frozen=True)
 class Light:
-    """One directional light. None casts shadows: they cost more than everything else."""
+    """One directional light of some strength and colour. None casts shadows: they cost more than everything else."""
 
     direction: Vector
     diffuse: float
+    colour: Vector = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Glow:
+    """Light from everywhere, and from where the camera is, RGB."""
+
+    ambient: Vector = (0.34, 0.34, 0.34)
+    camera: Vector = (0.14, 0.14, 0.14)
 
 
 @dataclass(frozen=True)
 class Room:
-    """Colours and extent of what never moves."""
+    """Colours, patterns and extent of what never moves.
+
+    Attributes:
+        table_centre: Middle of the table's top.
+        table_half: Its half lengths.
+        table, wall, floor: Colours.
+        table_pattern, wall_pattern: Of `textures.PATTERNS`; empty: plain.
+        backdrop: What hangs before the wall, in the world frame; it is seen only.
+    """
 
     table_centre: Vector = (0.38, 0.0, 0.0)
     table_half: tuple[float, float] = (0.50, 0.60)
     table: Colour = (0.72, 0.60, 0.46, 1.0)
     wall: Colour = (0.60, 0.67, 0.74, 1.0)
     floor: Colour = (0.36, 0.37, 0.40, 1.0)
+    table_pattern: str = ""
+    wall_pattern: str = ""
+    backdrop: tuple[Geom, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -171,6 +193,7 @@ class Scene:
         lights: Directional.
         room: Table, wall, floor.
         region: Where items may stand.
+        glow: Light without a direction.
     """
 
     arms: tuple[Arm, ...]
@@ -179,6 +202,7 @@ class Scene:
     lights: tuple[Light, ...]
     room: Room = field(default_factory=Room)
     region: Region = Region((0.29, -0.24), (0.56, 0.24))
+    glow: Glow = Glow()
 
     def item(self, name: str) -> Item:
         """Return the item of this name; KeyError when there is none."""
