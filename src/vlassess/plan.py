@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from vlassess.schema.cells import CellKey, PlannedCell
 from vlassess.schema.config import Cell, RunConfig
 from vlassess.schema.items import WorkItem, episode_item
 from vlassess.schema.problems import ProblemsError, nearest, shown
@@ -20,6 +21,9 @@ from vlassess_link.specs import BenchmarkSpec, TaskSpec
 
 MOST_ITEMS = 1_000_000
 """How many episodes a run may have: each is planned, written and kept in memory."""
+
+EVERY = "*"
+"""Stands for each level of an axis."""
 
 
 class PlanError(ProblemsError):
@@ -37,7 +41,7 @@ def make_plan(config: RunConfig, spec: BenchmarkSpec) -> tuple[WorkItem, ...]:
     """
     problems: list[str] = []
     tasks = _chosen_tasks(config, spec, problems)
-    cells = _cells(config.cells, spec, problems)
+    cells = _perturbations(_cells(config.cells, spec, problems))
     _check_policies(config, problems)
     _check_starts(tasks, config.episodes, spec, problems)
     _check_size(len(tasks) * config.episodes * len(cells) * config.repeats * len(config.policies), problems)
@@ -103,19 +107,72 @@ def _chosen_tasks(config: RunConfig, spec: BenchmarkSpec, problems: list[str]) -
     return [task for task in tasks if any(fnmatch.fnmatchcase(_path(task), pattern) for pattern in patterns)]
 
 
-def _cells(cells: Sequence[Cell], spec: BenchmarkSpec, problems: list[str]) -> list[dict[str, str]]:
-    """Return the perturbation of every cell, the control's first."""
-    axes = {axis.name: [level.name for level in axis.levels] for axis in spec.axes}
+def planned_cells(config: RunConfig, spec: BenchmarkSpec) -> tuple[PlannedCell, ...]:
+    """Return the cells of a plan in its order, `*` written out; their controls are not among them unless named.
+
+    Raises:
+        PlanError: names every mistake in the config's cells.
+    """
+    problems: list[str] = []
+    cells = _cells(config.cells, spec, problems)
+    if problems:
+        raise PlanError(f"cells of {config.name!r} on {spec.name}", problems)
+    return tuple(cells)
+
+
+def added_controls(cells: Sequence[PlannedCell]) -> tuple[str, ...]:
+    """Return one sentence for each control that no cell names and the plan runs beside the cells that need it."""
+    named = {cell.key for cell in cells}
+    users: dict[CellKey, list[PlannedCell]] = {}
     for cell in cells:
-        if cell.axis not in axes:
+        if cell.control_key not in named:
+            users.setdefault(cell.control_key, []).append(cell)
+    return tuple(
+        f"added: {group[0].control_name}, the control of {group[0].name}"
+        + (f" and {len(group) - 1} more" if len(group) > 1 else "")
+        for group in users.values()
+    )
+
+
+def _perturbations(cells: Sequence[PlannedCell]) -> list[dict[str, str]]:
+    """Return every perturbation once: the control first, then each cell behind the control that it needs."""
+    unique: dict[CellKey, dict[str, str]] = {(): {}}
+    for cell in cells:
+        unique.setdefault(cell.control_key, cell.control)
+        unique.setdefault(cell.key, cell.perturbation)
+    return list(unique.values())
+
+
+def _cells(cells: Sequence[Cell], spec: BenchmarkSpec, problems: list[str]) -> list[PlannedCell]:
+    axes = {axis.name: [level.name for level in axis.levels] for axis in spec.axes}
+    found = []
+    for cell in cells:
+        known = len(problems)
+        for axis, level in cell.within.items():
+            _check_level(axis, level, axes, spec, problems)
+        if cell.axis in cell.within:
             problems.append(
-                f"cells has the axis {shown(cell.axis)}, which {spec.name} does not have; {nearest(cell.axis, axes)}"
+                f"cells has {cell.axis}={cell.level} within {cell.axis}={cell.within[cell.axis]}; a cell and its "
+                "control differ in the cell's axis, so it cannot be fixed: take another axis for the scene"
             )
-        elif cell.level not in axes[cell.axis]:
-            close = nearest(cell.level, axes[cell.axis])
-            problems.append(f"cells has {cell.axis}={cell.level}, but the axis has no such level; {close}")
-    _without_repeats("cells", [f"{cell.axis}={cell.level}" for cell in cells], problems)
-    return [{}, *({cell.axis: cell.level} for cell in cells)]
+        if cell.axis in axes and cell.level == EVERY:
+            found += [PlannedCell(cell.axis, level, cell.within) for level in axes[cell.axis]]
+            continue
+        _check_level(cell.axis, cell.level, axes, spec, problems)
+        if len(problems) == known:
+            found.append(PlannedCell(cell.axis, cell.level, cell.within))
+    _without_repeats("cells", [cell.name for cell in found], problems)
+    return found
+
+
+def _check_level(
+    axis: str, level: str, axes: Mapping[str, Sequence[str]], spec: BenchmarkSpec, problems: list[str]
+) -> None:
+    if axis not in axes:
+        problems.append(f"cells has the axis {shown(axis)}, which {spec.name} does not have; {nearest(axis, axes)}")
+    elif level not in axes[axis]:
+        close = nearest(level, axes[axis])
+        problems.append(f"cells has {axis}={level}, but the axis has no such level; {close}")
 
 
 def _check_policies(config: RunConfig, problems: list[str]) -> None:

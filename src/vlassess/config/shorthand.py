@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from vlassess.config.cells import expand_cells
 from vlassess.config.yaml12 import Unreadable, join
 from vlassess.schema.problems import shown
 
@@ -42,6 +43,8 @@ def expand_layer(values: dict[str, Any], base: Path, problems: list[str]) -> dic
         layer["policies"] = kind({label: expand_policy(source) for label, source in layer["policies"].items()})
     if isinstance(layer.get("benchmark"), str):
         layer["benchmark"] = expand_benchmark(layer["benchmark"])
+    if "cells" in layer:
+        layer["cells"] = expand_cells(layer["cells"], problems)
     _resolve_paths(layer, base, problems)
     return layer
 

@@ -139,12 +139,15 @@ class PolicySource(Strict):
 
 
 class Cell(Strict):
-    """One axis at one level."""
+    """One axis at one level. `camera_pose=far` is the short form."""
 
     axis: str
     """Name of an axis that the benchmark declares."""
     level: str
-    """Name of one of its levels."""
+    """Name of one of its levels; `*` stands for each of them."""
+    within: dict[str, str] = Field(default_factory=dict)
+    """Levels of other axes that the cell and its control have in common: the scene in which it is evaluated. Short:
+    `object_category=mug within background=wood`."""
 
 
 class Deadlines(Strict):
@@ -190,11 +193,16 @@ class ArtifactsConfig(Strict):
     """Keep action, state, progress and times of every control step, as `steps.parquet`."""
     inputs: Count = Field(default=0, ge=0)
     """Keep the first observations that the policy was given, this many an episode, as `inputs.npz`."""
+    cameras: bool = Field(default=False, strict=True)
+    """Keep every camera's picture of every state, bit for bit, as `camera-NAME.mkv`: `vlassess export` makes data sets
+    of them."""
+    camera_size: tuple[Count, Count] | None = None
+    """[height, width] of what is filmed of a policy that looks at no camera; None: each camera's first size."""
 
     @property
     def wanted(self) -> bool:
         """Whether anything is recorded."""
-        return self.video != "off" or self.steps or self.inputs > 0
+        return self.video != "off" or self.steps or self.inputs > 0 or self.cameras
 
 
 class TrackerConfig(Strict):
@@ -298,6 +306,33 @@ class RealTimeConfig(Strict):
         return self
 
 
+class PushConfig(Strict):
+    """Now and then the robot is pushed off its way for some steps."""
+
+    rate: Number = Field(gt=0, le=1)
+    """Chance in each step that a push begins, where none lasts."""
+    size: Number = Field(default=0.5, gt=0)
+    """What it adds to a position in each step, in a drawn direction, as a share of half the action's range."""
+    steps: Count = Field(default=6, ge=1)
+    """How long it lasts."""
+
+
+class DisturbanceConfig(Strict):
+    """What is added to actions before they are executed, so that demonstrations show how to come back. Grippers are
+    left alone; what the policy said is recorded beside what was executed."""
+
+    noise: Number = Field(default=0.0, ge=0)
+    """Standard deviation of what is added to each number in each step, as a share of half the action's range."""
+    push: PushConfig | None = None
+    """Pushes; None: none."""
+
+    @model_validator(mode="after")
+    def _anything(self) -> DisturbanceConfig:
+        if not self.noise and self.push is None:
+            raise ValueError("give noise above 0, push, or both; or leave disturbance out")
+        return self
+
+
 class RunConfig(Strict):
     """A whole run: one benchmark, one or more policies."""
 
@@ -316,11 +351,16 @@ class RunConfig(Strict):
     seed: Count = Field(default=0, ge=0)
     """Base seed of the run."""
     cells: tuple[Cell, ...] = ()
-    """Perturbed cells, run beside their control; empty: the control alone."""
+    """Perturbed cells, run beside their controls, which are added; empty: the control alone."""
+    audit: Literal["digests", "arrays"] = "digests"
+    """How it is checked that each cell's factor, and nothing else, reached the policy: `arrays` keeps the first
+    observation of every episode too, so that a cell that fails is shown with the size of each difference."""
     step_limit: Count | None = Field(default=None, ge=1)
     """Replaces every task's step limit; marks the run as another protocol."""
     realtime: RealTimeConfig | None = None
     """Run in real time, as this says; None: the simulator waits for each answer."""
+    disturbance: DisturbanceConfig | None = None
+    """Execute something else than the policy says, as this says: for demonstrations; None: what it says."""
     policies: dict[Name, PolicySource] = Field(min_length=1)
     """Label -> what to measure. `policy:` is the short form for one."""
     execution: ExecutionConfig = ExecutionConfig()

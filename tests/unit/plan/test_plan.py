@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vlassess.plan import PlanError, make_plan, plan_hash
+from vlassess.execution.handout import HandOut
+from vlassess.plan import PlanError, added_controls, make_plan, plan_hash, planned_cells
 from vlassess.schema.config import BenchmarkSource, Cell, PolicySource, RunConfig
 from vlassess.schema.items import WorkItem
 from vlassess_link.data import Episode
@@ -234,3 +235,60 @@ def test_ids_and_seeds_are_the_same_for_ever() -> None:
         8030345587020358542,
         "955ea9988f7013afc584",
     )
+
+
+def perturbations(*cells: Cell) -> list[dict[str, str]]:
+    config = config_of(cells=cells, episodes=1, suites=("pick",), tasks=("pick/red",))
+    return [dict(episode.perturbation) for episode in episodes_of(config)]
+
+
+def test_a_cell_in_another_scene_brings_the_control_of_that_scene() -> None:
+    far_in_the_dim = Cell(axis="camera_pose", level="far", within={"light": "dim"})
+    scene, both = {"light": "dim"}, {"camera_pose": "far", "light": "dim"}
+    assert perturbations(far_in_the_dim) == [{}, scene, both]
+    assert perturbations(Cell(axis="light", level="dim"), far_in_the_dim) == [{}, scene, both]
+    assert perturbations(far_in_the_dim, Cell(axis="light", level="dim")) == [{}, scene, both]
+
+
+def test_a_star_stands_for_every_level() -> None:
+    assert perturbations(Cell(axis="camera_pose", level="*")) == [{}, {"camera_pose": "near"}, {"camera_pose": "far"}]
+
+
+def test_cells_know_their_controls_and_names() -> None:
+    config = config_of(
+        cells=(Cell(axis="light", level="*"), Cell(axis="camera_pose", level="far", within={"light": "dim"}))
+    )
+    dim, far = planned_cells(config, spec_of())
+    assert (dim.name, dim.control_name, dim.control_key) == ("light=dim", "control", ())
+    assert (far.name, far.control_name, far.control_key) == ("camera_pose=far within light=dim", "light=dim", dim.key)
+    assert added_controls((dim, far)) == ("added: control, the control of light=dim",)
+    assert added_controls((far,)) == ("added: light=dim, the control of camera_pose=far within light=dim",)
+    assert added_controls((dim, dim)) == ("added: control, the control of light=dim and 1 more",)
+    assert added_controls(()) == ()
+
+
+@pytest.mark.parametrize(
+    ("within", "words"),
+    [
+        ({"lihgt": "dim"}, ["the axis 'lihgt'", "light"]),
+        ({"light": "dark"}, ["light=dark", "no such level"]),
+        ({"camera_pose": "near"}, ["camera_pose=far within camera_pose=near", "another axis for the scene"]),
+    ],
+)
+def test_a_scene_that_cannot_be_is_named(within: dict[str, str], words: list[str]) -> None:
+    cells = (Cell(axis="camera_pose", level="far", within=within),)
+    (problem,) = problems_of(config_of(cells=cells))
+    assert all(word in problem for word in words)
+    with pytest.raises(PlanError):
+        planned_cells(config_of(cells=cells), spec_of())
+
+
+def test_a_cell_is_handed_out_beside_its_control() -> None:
+    """Interleaved, so that whatever drifts in a session drifts alike for both."""
+    config = config_of(cells=(Cell(axis="light", level="dim"),), episodes=4, suites=("pick",))
+    handed = HandOut(make_plan(config, spec_of()), lambda group: 1.0)
+    order = [item.episode for _ in range(len(handed)) if (item := handed.next(("a",))) is not None]
+    pairs = list(zip(order[::2], order[1::2], strict=True))
+    assert [dict(one.perturbation) for one, _ in pairs] == [{}] * 8
+    assert [dict(other.perturbation) for _, other in pairs] == [{"light": "dim"}] * 8
+    assert all(one.pair_key == other.pair_key for one, other in pairs)
