@@ -29,7 +29,7 @@ def test_the_shipped_spec_is_the_adapters(tabletop: Tabletop, folder: Path) -> N
 
 def test_suites_and_their_tasks(tabletop: Tabletop) -> None:
     assert tabletop.spec.name == "tabletop-v1"
-    assert tabletop.spec.suites == ("pick", "place")
+    assert tabletop.spec.suites == ("pick", "place", "stack")
     for suite in tabletop.spec.suites:
         tasks = [task for task in tabletop.spec.tasks if task.suite == suite]
         assert len(tasks) >= 3
@@ -60,7 +60,7 @@ def test_declaring_needs_no_simulator(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"suite": "stack"}, "no task stack/red_block"),
+        ({"suite": "pour"}, "no task pour/red_block"),
         ({"task": "mug"}, "no task pick/mug; its tasks are pick/red_block"),
         ({"perturbation": {"camera_pose": "far"}}, "perturbation is"),
         ({"scene": {"blocks": 9}}, "scene is"),

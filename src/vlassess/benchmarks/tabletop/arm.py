@@ -6,12 +6,11 @@ import mujoco
 import numpy as np
 
 from .mjcf import FINGER_TRAVEL
+from .rotations import DOWN
 from .scene import Arm
 
 JOINTS = ("j1", "j2", "j3", "j4", "j5", "j6")
 FINGERS = ("left_finger", "right_finger")
-DOWN = (0.0, 1.0, 0.0, 0.0)
-"""The end effector's wxyz orientation when it points straight down."""
 
 _ITERATIONS = 6
 _DAMPING = 1e-4

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 
 from vlassess_link.errors import ContractError
 
+from .rotations import Quaternion, product
+
 Vector = tuple[float, float, float]
 Colour = tuple[float, float, float, float]
-Quaternion = tuple[float, float, float, float]
 
 UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
 OBJECT_FRICTION: Vector = (1.0, 0.01, 0.0001)
@@ -232,7 +233,7 @@ def bowl(name: str, colour: Colour, radius: float = 0.068, height: float = 0.035
         turn = (math.cos(angle / 2), 0.0, 0.0, math.sin(angle / 2))
         tilt = (math.cos(lean / 2), 0.0, math.sin(lean / 2), 0.0)
         place = (middle * math.cos(angle), middle * math.sin(angle), 0.5 * height * math.cos(lean))
-        slats.append(Geom("box", (thickness / 2, width, height / 2), colour, place, _product(turn, tilt)))
+        slats.append(Geom("box", (thickness / 2, width, height / 2), colour, place, product(turn, tilt)))
     floor = Geom("cylinder", (radius + 0.002, 0.002), colour, (0.0, 0.0, 0.002))
     return Item(name, (floor, *slats), rest_height=0.0, footprint=0.10, free=False, target_radius=radius)
 
@@ -241,18 +242,6 @@ def zone(name: str, colour: Colour, half: float = 0.06) -> Item:
     """Return a square painted on the table: seen, never touched."""
     paint = Geom("box", (half, half, 0.0005), colour, solid=False)
     return Item(name, (paint,), rest_height=0.0005, footprint=0.085, free=False, target_radius=half)
-
-
-def _product(a: Quaternion, b: Quaternion) -> Quaternion:
-    """Return the Hamilton product of two wxyz quaternions."""
-    aw, ax, ay, az = a
-    bw, bx, by, bz = b
-    return (
-        aw * bw - ax * bx - ay * by - az * bz,
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-    )
 
 
 _ITEMS = (
@@ -274,8 +263,8 @@ SCENE = Scene(arms=(Arm(),), items=_ITEMS, cameras=(_AGENT, _wrist("")), lights=
 """The scene of ``tabletop-v1``."""
 
 _TWO_ARMS = (
-    Arm("left_", base=(0.0, 0.20, 0.0), home=(0.24, 0.30, 0.22)),
-    Arm("right_", base=(0.0, -0.20, 0.0), home=(0.24, -0.30, 0.22)),
+    Arm("left_", base=(0.0, 0.20, 0.0), home=(0.26, 0.30, 0.28)),
+    Arm("right_", base=(0.0, -0.20, 0.0), home=(0.26, -0.30, 0.28)),
 )
 _BIMANUAL = replace(SCENE, arms=_TWO_ARMS, cameras=(_AGENT, *(_wrist(arm.prefix) for arm in _TWO_ARMS)))
 _EMBODIMENTS = {"single": SCENE, "bimanual": _BIMANUAL}

@@ -62,11 +62,17 @@ def _place(item: str, words: str, goal: str, where: str) -> Task:
     return Task("place", f"{item}_{goal}", f"put the {words} {where}", item, goal, 200, 75.0)
 
 
+def _stack(item: str, words: str, other: str, other_words: str) -> Task:
+    sentence = f"stack the {words} on the {other_words}"
+    return Task("stack", f"{item}_on_{other}", sentence, item, other, 200, 75.0)
+
+
 TASKS: dict[tuple[str, str], Task] = {
     (task.suite, task.name): task
     for task in (
         *(_pick(item, words) for item, words in OBJECTS),
         *(_place(item, words, goal, where) for item, words in OBJECTS for goal, where in GOALS),
+        *(_stack(*item, *other) for item in OBJECTS for other in OBJECTS if item != other),
     )
 }
 """(suite, name) -> task."""

@@ -59,10 +59,8 @@ class Truth:
         task: What is to be done; names its target and goal among `items`.
         arms: Prefix ("" for a single arm, else "left_" and "right_") -> arm.
         items: Name -> item, all of them.
-        success: Whether the task counts as done now.
     """
 
     task: Task
     arms: Mapping[str, ArmTruth]
     items: Mapping[str, ItemTruth]
-    success: bool
