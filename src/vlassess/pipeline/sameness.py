@@ -27,9 +27,11 @@ RUN_FIELDS: Mapping[str, Weight] = {
     "cells": "planned",
     "step_limit": "planned",
     "realtime": "conduct",
+    "disturbance": "conduct",
     "policies": "parts",
     "execution": "no matter",
     "artifacts": "no matter",
+    "audit": "no matter",
     "tracking": "no matter",
     "output": "no matter",
     "gates": "no matter",
@@ -125,6 +127,7 @@ def conduct(config: RunConfig) -> dict[str, Any]:
     """
     found = {f"benchmark.{name}": value for name, value in _weighed(config.benchmark, BENCHMARK_FIELDS)}
     found["realtime"] = None if config.realtime is None else config.realtime.model_dump(mode="json")
+    found["disturbance"] = None if config.disturbance is None else config.disturbance.model_dump(mode="json")
     for label, source in config.policies.items():
         found.update({f"policies.{label}.{name}": value for name, value in _policy_conduct(source)})
     return found
