@@ -2,10 +2,12 @@
 
 from vlassess.records.joining import ConflictError, Joined, Kept, join_records
 from vlassess.records.lock import RunLockedError
-from vlassess.records.store import RecordLog, RunDirectory, RunDirectoryError, StorageFullError
+from vlassess.records.runs import RunDirectory
+from vlassess.records.store import Directory, RecordLog, RunDirectoryError, StorageFullError
 
 __all__ = [
     "ConflictError",
+    "Directory",
     "Joined",
     "Kept",
     "RecordLog",

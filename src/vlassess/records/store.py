@@ -1,7 +1,8 @@
-"""Making, opening and appending to a run directory.
+"""Making, opening and appending to a directory of work items and their records, whatever kind these are.
 
-``run.json`` is written last when a run is made: a folder without it holds no run. ``episodes.jsonl`` only
-grows; a record is on disk before its worker gets the next episode.
+The manifest is written last when a directory is made: a folder without it holds nothing. The file of records only
+grows; a record is on disk before more work is given out. What a directory is of - its manifest, its items, its
+records - is said by a subclass; the plan's check, the lock, appending, torn lines and full disks are here, once.
 """
 
 from __future__ import annotations
@@ -12,20 +13,15 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from vlassess.records import lock
 from vlassess.records.lines import read_lines, strict_line, sync_folder, write_atomically
-from vlassess.schema.items import WorkItem
-from vlassess.schema.manifest import MANIFEST_SCHEMA, RunManifest
-from vlassess_link.data import RECORD_SCHEMA, EpisodeRecord
 from vlassess_link.digest import content_hash
 from vlassess_link.errors import ContractError, VlassessError
 from vlassess_link.jsonable import from_json, to_json
-
-T = TypeVar("T")
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
@@ -38,18 +34,48 @@ class StorageFullError(VlassessError):
     """The disk is full; what was recorded before is safe."""
 
 
-class RecordsRead(NamedTuple):
-    """Every recorded attempt, and the size in bytes of a torn last line that was dropped."""
+class Planned(Protocol):
+    """What every work item has."""
 
-    records: list[EpisodeRecord]
-    torn_bytes: int
+    @property
+    def item_id(self) -> str:
+        """Hash of its kind, policy and content."""
 
 
-class RecordLog:
-    """Appends records durably."""
+class Recorded(Protocol):
+    """What every record has."""
 
-    def __init__(self, path: Path) -> None:
+    @property
+    def item_id(self) -> str:
+        """The work item that it is of."""
+
+
+class Manifest(Protocol):
+    """What every manifest has."""
+
+    @property
+    def plan_hash(self) -> str:
+        """Digest of the plan's item ids."""
+
+
+T = TypeVar("T")
+M = TypeVar("M", bound="Manifest")
+P = TypeVar("P", bound=Planned)
+R = TypeVar("R", bound=Recorded)
+D = TypeVar("D", bound="Directory[Any, Any, Any]")
+
+
+class RecordLog(Generic[R]):
+    """Appends records durably.
+
+    Args:
+        path: The file; a torn last line is cut off.
+        resume: The command that goes on, for the message of a full disk.
+    """
+
+    def __init__(self, path: Path, resume: str) -> None:
         self._path = path
+        self._resume = resume
         good = read_lines(path).good_bytes
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
         os.ftruncate(self._fd, good)
@@ -57,7 +83,7 @@ class RecordLog:
         sync_folder(path.parent)
         self._size = good
 
-    def append(self, records: Sequence[EpisodeRecord]) -> None:
+    def append(self, records: Sequence[R]) -> None:
         """Append records; when it returns they are on disk.
 
         Raises:
@@ -71,9 +97,7 @@ class RecordLog:
             os.lseek(self._fd, self._size, os.SEEK_SET)
             if error.errno not in NO_SPACE:
                 raise
-            raise StorageFullError(
-                f"no space left for {self._path}: free some, then run `vlassess run --resume {self._path.parent}`"
-            ) from error
+            raise StorageFullError(f"no space left for {self._path}: free some, then run `{self._resume}`") from error
         self._size += len(data)
 
     def _write(self, data: bytes) -> None:
@@ -87,21 +111,38 @@ class RecordLog:
         os.close(self._fd)
 
 
-class RunDirectory:
-    """One run on disk.
+class Directory(Generic[M, P, R]):
+    """A plan and its records on disk.
+
+    A subclass says of what kind they are.
 
     Attributes:
         path: Its folder.
-        manifest: Content of ``run.json``.
+        manifest: What is known before the first record.
+        MANIFEST, ITEM, RECORD: Types of the manifest, of a line of ``plan.jsonl`` and of a record.
+        FILE: Name of the manifest's file.
+        LOG: Name of the records' file.
+        VERSIONS: Newest readable schemas of manifest, item and record.
+        WHAT: The kind, and the command that makes one, for messages.
+        RESUME: The command that goes on; ``{path}`` stands for the folder.
     """
 
-    def __init__(self, path: Path, manifest: RunManifest) -> None:
+    MANIFEST: ClassVar[type[BaseModel]]
+    ITEM: ClassVar[type[Any]]
+    RECORD: ClassVar[type[Any]]
+    FILE: ClassVar[str]
+    LOG: ClassVar[str]
+    VERSIONS: ClassVar[tuple[int, int, int]]
+    WHAT: ClassVar[tuple[str, str]]
+    RESUME: ClassVar[str]
+
+    def __init__(self, path: Path, manifest: M) -> None:
         self.path = path
         self.manifest = manifest
 
     @classmethod
-    def create(cls, path: Path, manifest: RunManifest, items: Sequence[WorkItem]) -> RunDirectory:
-        """Make a new run; never touches one that exists.
+    def create(cls: type[D], path: Path, manifest: BaseModel, items: Sequence[Planned]) -> D:
+        """Make a new one; never touches one that exists.
 
         Raises:
             RunDirectoryError: the folder exists.
@@ -113,7 +154,7 @@ class RunDirectory:
             raise RunDirectoryError(f"{path} exists; choose another output or resume it with --resume {path}") from None
         try:
             write_atomically(path / "plan.jsonl", b"".join(strict_line(to_json(item)) for item in items))
-            write_atomically(path / "run.json", manifest.model_dump_json(indent=2).encode("utf-8") + b"\n")
+            write_atomically(path / cls.FILE, manifest.model_dump_json(indent=2).encode("utf-8") + b"\n")
         except OSError as error:
             if error.errno not in NO_SPACE:
                 raise
@@ -121,65 +162,63 @@ class RunDirectory:
         return cls(path, manifest)
 
     @classmethod
-    def open(cls, path: Path) -> RunDirectory:
-        """Open an existing run.
+    def open(cls: type[D], path: Path) -> D:
+        """Open an existing one.
 
         Raises:
-            RunDirectoryError: the folder holds no run, or one of a newer schema.
+            RunDirectoryError: the folder holds none, or one of a newer schema.
         """
-        file = path / "run.json"
+        file = path / cls.FILE
         if not file.is_file():
-            found = "holds no run.json" if path.is_dir() else "is no folder" if path.exists() else "does not exist"
-            raise RunDirectoryError(f"{path} {found}; give a folder that `vlassess run` made")
-        return cls(path, _manifest_in(file))
+            found = f"holds no {cls.FILE}" if path.is_dir() else "is no folder" if path.exists() else "does not exist"
+            raise RunDirectoryError(f"{path} {found}; give a folder that `{cls.WHAT[1]}` made")
+        return cls(path, cls._manifest_in(file))
 
     @contextmanager
     def lock(self) -> Iterator[str | None]:
-        """Hold the run; yields a sentence about a holder that died, or None."""
+        """Hold the directory; yields a sentence about a holder that died, or None."""
         with lock.hold(self.path / "lock") as left:
             yield left
 
-    def items(self) -> tuple[WorkItem, ...]:
+    def items(self) -> tuple[P, ...]:
         """Return the plan.
 
         Raises:
             RunDirectoryError: a line is no work item, or lines are missing: what is not planned would not be missed.
         """
         path = self.path / "plan.jsonl"
-        items = tuple(_values(WorkItem, path, read_lines(path).values))
+        items: tuple[P, ...] = tuple(_values(self.ITEM, path, read_lines(path).values, self.VERSIONS[1]))
         if content_hash([item.item_id for item in items]) != self.manifest.plan_hash:
-            raise RunDirectoryError(f"{path} is not the plan that run.json names; restore the file")
+            raise RunDirectoryError(f"{path} is not the plan that {self.FILE} names; restore the file")
         return items
 
-    def records(self) -> RecordsRead:
-        """Return every recorded attempt, in the order they ended.
+    def read(self) -> tuple[list[R], int]:
+        """Return every record, in the order they were made, and the size in bytes of a torn last line.
 
         Raises:
             RunDirectoryError: a record is of a newer schema, or a line is no record; names the line.
         """
-        path = self.path / "episodes.jsonl"
+        path = self.path / self.LOG
         read = read_lines(path)
-        for value in read.values:
-            _refuse_newer(path, value, "schema", RECORD_SCHEMA)
-        return RecordsRead(_values(EpisodeRecord, path, read.values), read.torn_bytes)
+        return _values(self.RECORD, path, read.values, self.VERSIONS[2]), read.torn_bytes
 
-    def log(self) -> RecordLog:
-        """Open ``episodes.jsonl`` for appending; a torn last line is cut off first."""
-        return RecordLog(self.path / "episodes.jsonl")
+    def log(self) -> RecordLog[R]:
+        """Open the file of records for appending; a torn last line is cut off first."""
+        return RecordLog(self.path / self.LOG, self.RESUME.format(path=self.path))
 
-
-def _manifest_in(file: Path) -> RunManifest:
-    text = file.read_bytes()
-    try:
-        # Asked first: what a newer schema has added would only be called an unknown field.
-        _refuse_newer(file, json.loads(text), "schema_version", MANIFEST_SCHEMA)
-        return RunManifest.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise RunDirectoryError(f"{file} is not a run's manifest: {place}: {first['msg']}") from error
-    except ValueError as error:
-        raise RunDirectoryError(f"{file} is not JSON ({error}); restore the file") from error
+    @classmethod
+    def _manifest_in(cls, file: Path) -> BaseModel:
+        text = file.read_bytes()
+        try:
+            # Asked first: what a newer schema has added would only be called an unknown field.
+            _refuse_newer(file, json.loads(text), "schema_version", cls.VERSIONS[0])
+            return cls.MANIFEST.model_validate_json(text)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise RunDirectoryError(f"{file} is not a {cls.WHAT[0]}'s manifest: {place}: {first['msg']}") from error
+        except ValueError as error:
+            raise RunDirectoryError(f"{file} is not JSON ({error}); restore the file") from error
 
 
 def _refuse_newer(file: Path, value: Any, key: str, newest: int) -> None:
@@ -188,9 +227,10 @@ def _refuse_newer(file: Path, value: Any, key: str, newest: int) -> None:
         raise RunDirectoryError(f"{file} has schema {version}; this vlassess reads up to {newest}: upgrade it")
 
 
-def _values(cls: type[T], file: Path, values: Sequence[Any]) -> list[T]:
+def _values(cls: type[T], file: Path, values: Sequence[Any], newest: int) -> list[T]:
     built = []
     for number, value in enumerate(values, 1):
+        _refuse_newer(file, value, "schema", newest)
         try:
             built.append(from_json(cls, value))
         except ContractError as error:

@@ -14,7 +14,7 @@ from tests.unit.runs import error_of, items_of, manifest_of, record_of, records_
 from tests.unit.small_disk import small_disk
 from vlassess.records import RecordLog, RunDirectory, RunDirectoryError, StorageFullError
 from vlassess.records.lines import CorruptLineError, strict_line
-from vlassess_link.data import RECORD_SCHEMA
+from vlassess_link.data import RECORD_SCHEMA, EpisodeRecord
 from vlassess_link.jsonable import to_json
 
 ITEMS = items_of()
@@ -212,7 +212,7 @@ def test_a_run_cannot_be_made_on_a_full_disk(small: Path) -> None:
         RunDirectory.open(small / "run")
 
 
-class Failing(RecordLog):
+class Failing(RecordLog[EpisodeRecord]):
     """Writes half of what it is given, then fails in another way than a full disk."""
 
     def _write(self, data: bytes) -> None:
@@ -223,7 +223,7 @@ class Failing(RecordLog):
 def test_another_disk_error_is_told_as_it_is_and_leaves_whole_lines(run: RunDirectory) -> None:
     before = record_of(ITEMS[0])
     append(run, before)
-    log = Failing(run.path / "episodes.jsonl")
+    log = Failing(run.path / "episodes.jsonl", "vlassess run --resume")
     with pytest.raises(OSError, match="Input/output error"):
         log.append([record_of(ITEMS[1])])
     log.close()
