@@ -33,6 +33,7 @@ def test_pinned_streams() -> None:
         "language": 0.757816646566869,
         "content": 0.5755600056691743,
         "dynamics": 0.9197440415946893,
+        "disturbance": 0.08255094104144534,
     }
 
 

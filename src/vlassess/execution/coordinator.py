@@ -24,6 +24,7 @@ from vlassess.execution.stopping import NeverEnough, StoppingRule, StopSwitch
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
 from vlassess_link.benchmarks.attempt import Job
+from vlassess_link.benchmarks.disturbed import Disturbance
 from vlassess_link.benchmarks.pacing import RealTime
 from vlassess_link.benchmarks.recording import ArtifactRequest
 from vlassess_link.data import EpisodeRecord
@@ -81,6 +82,7 @@ class Work:
         queue: Makes the queue of items, from these and what their groups are expected to take.
         rule: Says when enough is known: then nothing more is handed out, and what runs is finished.
         realtime: How the episodes run in real time; None: the simulator waits for the policy.
+        disturbance: What is added to actions before they are executed; None: nothing.
     """
 
     items: Sequence[WorkItem]
@@ -91,6 +93,7 @@ class Work:
     queue: Callable[[Iterable[WorkItem], Callable[[Group], float]], Queue] = HandOut
     rule: StoppingRule = field(default_factory=NeverEnough)
     realtime: RealTime | None = None
+    disturbance: Disturbance | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,7 @@ class Coordinator:
         self._settings = work.settings
         self._artifacts = work.artifacts
         self._realtime = work.realtime
+        self._disturbance = work.disturbance
         self._fleet = fleet
         self._policies = policies
         self._sink = sink
@@ -277,7 +281,8 @@ class Coordinator:
                 attempt = self._ledger.next_attempt(item.item_id)
                 horizon = self._policies.horizons.get(item.policy)
                 artifacts = self._artifacts.request(item, attempt)
-                job = Job(item.item_id, attempt, item.policy, item.episode, horizon, artifacts, self._realtime)
+                how = (horizon, artifacts, self._realtime, self._disturbance)
+                job = Job(item.item_id, attempt, item.policy, item.episode, *how)
                 self._fleet.assign(seat, Assignment(item, job, self._policies.source_for(item.policy)))
 
     def _pick(self, ready: Collection[str]) -> WorkItem | None:

@@ -155,6 +155,7 @@ class Fleet:
             horizon=job.horizon,
             artifacts=to_json(job.artifacts),
             realtime=to_json(job.realtime),
+            disturbance=to_json(job.disturbance),
         )
 
     def remove(self, process: LineProcess, returncode: int) -> EpisodeRecord | None:

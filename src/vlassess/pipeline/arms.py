@@ -162,4 +162,6 @@ def _notes(manifest: RunManifest, trials: Sequence[Trial]) -> tuple[str, ...]:
         notes.append("its step limit was replaced: another protocol")
     if manifest.config.realtime is not None:
         notes.append(f"it ran in real time ({manifest.config.realtime.pace}), where the other may not have")
+    if manifest.config.disturbance is not None:
+        notes.append("its actions were disturbed before they were executed, as for demonstrations")
     return tuple(notes)

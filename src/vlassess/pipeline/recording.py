@@ -8,8 +8,26 @@ from contextlib import contextmanager
 from vlassess.artifacts import Studio
 from vlassess.execution import ArtifactSink, NoArtifacts, StopSwitch
 from vlassess.records import RunDirectory
-from vlassess.schema.config import ArtifactsConfig
+from vlassess.schema.config import ArtifactsConfig, RunConfig
 from vlassess.schema.events import Listener
+from vlassess_link.errors import ContractError
+from vlassess_link.specs import BenchmarkSpec
+
+
+def check_camera_size(spec: BenchmarkSpec, config: RunConfig) -> None:
+    """Refuse to film at a size that a camera does not render at, before the first episode.
+
+    Raises:
+        ContractError: names the camera and its sizes.
+    """
+    size = config.artifacts.camera_size
+    for camera in spec.cameras if size is not None else ():
+        if size not in [tuple(offered) for offered in camera.sizes]:
+            offered = ", ".join(f"[{height}, {width}]" for height, width in camera.sizes)
+            raise ContractError(
+                f"artifacts.camera_size is {list(size or ())}, but camera {camera.name!r} of {spec.name} renders at "
+                f"{offered}: take one of these"
+            )
 
 
 @contextmanager

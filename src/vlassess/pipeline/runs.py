@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -27,6 +28,7 @@ from vlassess.execution import (
 )
 from vlassess.pipeline.deciding import Deciding, deciding, refuse_other_rule
 from vlassess.pipeline.decisions import read_decision
+from vlassess.pipeline.disturbing import disturbance_of
 from vlassess.pipeline.forecasts import Prospect, forecasting
 from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.realtime import rules_of
@@ -266,7 +268,8 @@ def work_of(
         for task in stage.spec.tasks
         for label in stage.policy_specs
     }
-    return Work(items, settings, before, expected, artifacts, realtime=rules_of(config))
+    work = Work(items, settings, before, expected, artifacts)
+    return dataclasses.replace(work, realtime=rules_of(config), disturbance=disturbance_of(config))
 
 
 def conclude(run: RunDirectory, config: RunConfig, ending: Ending, rule: Deciding | None = None) -> RunResult:

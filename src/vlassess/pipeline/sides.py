@@ -25,7 +25,9 @@ from vlassess.execution import (
     server_launch,
     worker_launch,
 )
+from vlassess.pipeline.disturbing import check_disturbance
 from vlassess.pipeline.realtime import check_realtime
+from vlassess.pipeline.recording import check_camera_size
 from vlassess.schema.config import PolicySource, RunConfig
 from vlassess.schema.problems import ProblemsError
 from vlassess_link.conventions.compare import check
@@ -146,6 +148,8 @@ def staged(
         horizons = {label: source.horizon for label, source in policies.items()}
         check_horizons(specs, horizons)
         check_realtime(found.benchmark, config)
+        check_disturbance(found.benchmark, config)
+        check_camera_size(found.benchmark, config)
         side = PolicySide(sources, horizons, servers, extras)
         yield Stage(found.benchmark, specs, fits, side, folder, launch, environment)
 

@@ -255,6 +255,24 @@ def in_real_time(findings: Findings) -> Iterator[Notice]:
         )
 
 
+def disturbed(findings: Findings) -> Iterator[Notice]:
+    """Warn that what was executed is not what the policy said."""
+    if findings.manifest.config.disturbance is None:
+        return
+    for policy in findings.policies:
+        records = findings.counting(policy.label)
+        steps = sum(record.steps for record in records)
+        if steps:
+            share = 100 * sum(record.disturbed for record in records) / steps
+            yield notice(
+                "warning",
+                "disturbed",
+                policy.label,
+                f"Its actions were disturbed in {share:.0f} % of {steps} steps, as the config asks (`disturbance`): "
+                "this is how it copes with that, not how it does alone.",
+            )
+
+
 def observed_every_step(findings: Findings) -> Iterator[Notice]:
     """Note a policy that looked at every step, which costs a rendering each time."""
     for policy in findings.policies:
@@ -290,5 +308,6 @@ CHECKS: tuple[Callable[[Findings], Iterator[Notice]], ...] = (
     clipped,
     observed_every_step,
     in_real_time,
+    disturbed,
 )
 """Every check, in the order in which their notices are shown."""

@@ -318,8 +318,10 @@ class PushConfig(Strict):
 
 
 class DisturbanceConfig(Strict):
-    """What is added to actions before they are executed, so that demonstrations show how to come back. Grippers are
-    left alone; what the policy said is recorded beside what was executed."""
+    """What is added to actions before they are executed, so that demonstrations show how to come back.
+
+    Grippers are left alone; what the policy said is recorded beside what was executed.
+    """
 
     noise: Number = Field(default=0.0, ge=0)
     """Standard deviation of what is added to each number in each step, as a share of half the action's range."""

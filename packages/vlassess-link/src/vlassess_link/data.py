@@ -311,6 +311,7 @@ class EpisodeRecord:
         schema: `RECORD_SCHEMA` of the writer.
         realtime: What time did to it; None: it did not run in real time.
         delivered: What reached the policy as the episode began (schema 2); None: it was never asked.
+        disturbed: How many steps executed another action than the policy's, as the run's `disturbance` asks (schema 2).
     """
 
     item_id: str
@@ -348,6 +349,7 @@ class EpisodeRecord:
     schema: int = RECORD_SCHEMA
     realtime: Optional[RealTimeStats] = None
     delivered: Optional[Delivered] = None
+    disturbed: int = 0
 
     def __post_init__(self) -> None:
         if (self.outcome is None) == (self.error is None):

@@ -21,6 +21,7 @@ STREAMS: Tuple[str, ...] = (
     "language",
     "content",
     "dynamics",
+    "disturbance",
 )
 """The named streams of an episode. Append only: the position is part of the seed."""
 

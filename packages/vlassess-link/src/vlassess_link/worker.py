@@ -7,7 +7,7 @@ port to open, and its death is a closed pipe. Messages, one JSON object a line, 
 in   load       benchmark {target, params}, policies {label: source}, deadlines {phase: seconds}, lease,
                 phase_file (on one host: where the running phase is kept for whoever finds the worker dead)
      run        item_id, attempt, label, episode, policy (source), horizon, artifacts (an `ArtifactRequest` or null),
-                realtime (a `RealTime` or null)
+                realtime (a `RealTime` or null), disturbance (a `Disturbance` or null)
      heartbeat  renews the lease; without it the worker ends itself
      stop       ends the worker once it is idle
 out  hello      protocol, pid, host, python, versions
@@ -41,6 +41,7 @@ from vlassess_link._version import __version__
 from vlassess_link.benchmarks.attempt import Attempt, Job, unstarted_record
 from vlassess_link.benchmarks.base import Benchmark
 from vlassess_link.benchmarks.charging import error_info, timeout_charge
+from vlassess_link.benchmarks.disturbed import Disturbance
 from vlassess_link.benchmarks.pacing import RealTime
 from vlassess_link.benchmarks.recording import ArtifactRequest
 from vlassess_link.benchmarks.watched import Monitor
@@ -126,6 +127,7 @@ class Worker:
             message.get("horizon"),
             from_json(ArtifactRequest, message["artifacts"]) if message.get("artifacts") else None,
             from_json(RealTime, message["realtime"]) if message.get("realtime") else None,
+            from_json(Disturbance, message["disturbance"]) if message.get("disturbance") else None,
         )
         self.job = job
         self.send_record(self._record(job, message["policy"]))

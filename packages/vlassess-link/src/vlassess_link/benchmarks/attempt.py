@@ -15,6 +15,7 @@ from vlassess_link.benchmarks.base import Benchmark, view_for
 from vlassess_link.benchmarks.beside import pace_beside
 from vlassess_link.benchmarks.charging import PHASES, error_info
 from vlassess_link.benchmarks.converted import BoundedBenchmark, ConvertedPolicy
+from vlassess_link.benchmarks.disturbed import Disturbance, DisturbedBenchmark
 from vlassess_link.benchmarks.loop import run_episode
 from vlassess_link.benchmarks.pacing import RealTime
 from vlassess_link.benchmarks.realtime import Trace, run_realtime
@@ -47,6 +48,7 @@ class Job:
         horizon: Replaces the policy's own; None: as its spec says.
         artifacts: What to record beside it; None: nothing.
         realtime: How it runs in real time; None: the simulator waits for the policy.
+        disturbance: What is added to actions before they are executed; None: nothing.
     """
 
     item_id: str
@@ -56,6 +58,7 @@ class Job:
     horizon: Optional[int] = None
     artifacts: Optional[ArtifactRequest] = None
     realtime: Optional[RealTime] = None
+    disturbance: Optional[Disturbance] = None
 
 
 class Attempt:
@@ -71,6 +74,7 @@ class Attempt:
         delivered = RecordedPolicy(policy, self._recorder) if self._recorder else policy
         self._policy = WatchedPolicy(delivered, monitor, state_parts(policy.spec, benchmark.spec))
         self._clipped: Callable[[], int] = lambda: 0
+        self._disturbed: Callable[[], int] = lambda: 0
         self._trace: Optional[Trace] = None
         self._horizon = effective_horizon(policy.spec, job.horizon)
         self._started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
@@ -92,7 +96,7 @@ class Attempt:
             policy.view = view
             self._raw_benchmark.view = recorded_view(view, self._benchmark.spec, self._job.artifacts)
             recorded = self._recorded(blind=not view.cameras)
-            bounded = BoundedBenchmark(recorded or self._benchmark)
+            bounded = BoundedBenchmark(self._disturbing(recorded or self._benchmark))
             self._clipped = lambda: bounded.clipped
             ending["outcome"] = self._loop(bounded, policy)
         except (Exception, SystemExit) as error:
@@ -123,6 +127,14 @@ class Attempt:
             return None
         return RecordedBenchmark(self._benchmark, self._raw_benchmark, self._recorder, blind)
 
+    def _disturbing(self, benchmark: Benchmark) -> Benchmark:
+        rules = self._job.disturbance
+        if rules is None:
+            return benchmark
+        found = DisturbedBenchmark(benchmark, rules, self._recorder.meant if self._recorder is not None else None)
+        self._disturbed = lambda: found.disturbed
+        return found
+
     def record(self, **ending: Any) -> EpisodeRecord:
         """Return the record of the attempt so far with its ``outcome`` or ``error``."""
         watched, episode = self._benchmark, self._job.episode
@@ -144,6 +156,7 @@ class Attempt:
             observations=self._policy.observations,
             horizon=self._horizon,
             clipped=self._clipped(),
+            disturbed=self._disturbed(),
             seconds=seconds,
             started=self._started,
             realtime=self._trace.stats() if self._trace is not None else None,

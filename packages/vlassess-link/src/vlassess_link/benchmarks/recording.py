@@ -20,7 +20,7 @@ import json
 import os
 import re
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class ArtifactRequest:
         inputs: How many of the first delivered observations, 0 for none.
         limit: Bytes of raw frames after which recording them ends.
         trace: Keep everything that crosses the wire in this many first control steps, 0 for nothing.
+        size: (height, width) of the frames where the policy looks at no camera; None: each camera's default.
     """
 
     folder: str
@@ -59,13 +60,15 @@ class ArtifactRequest:
     inputs: int = 0
     limit: int = 2**30
     trace: int = 0
+    size: Optional[Tuple[int, ...]] = None
 
 
 def recorded_view(view: View, benchmark: BenchmarkSpec, request: Optional[ArtifactRequest]) -> View:
     """Return what to render: the policy's view, or every camera where frames are wanted and it looks at none."""
     if request is None or not request.frames or view.cameras:
         return view
-    return View({camera.name: (int(camera.sizes[0][0]), int(camera.sizes[0][1])) for camera in benchmark.cameras})
+    sizes = {camera.name: request.size or camera.sizes[0] for camera in benchmark.cameras}
+    return View({name: (int(height), int(width)) for name, (height, width) in sizes.items()})
 
 
 class FrameSpool:
@@ -126,6 +129,13 @@ def as_bytes(image: np.ndarray) -> np.ndarray:
     return np.array(np.clip(np.rint(np.nan_to_num(image)), 0, 255), dtype=np.uint8)
 
 
+class Actions(NamedTuple):
+    """What a step executed, and what was meant where a disturbance made another of it."""
+
+    executed: np.ndarray
+    meant: Optional[np.ndarray] = None
+
+
 class StepRows:
     """One row a control step."""
 
@@ -136,18 +146,27 @@ class StepRows:
         """Return how many there are."""
         return len(self._rows)
 
-    def add(self, action: np.ndarray, outcome: StepOutcome, seen: Optional[Observation], took: Sequence[float]) -> None:
-        """Add the step that `action` was; `seen` is the observation before it, if any, `took` as `TIMED`."""
+    def add(self, actions: Actions, outcome: StepOutcome, seen: Optional[Observation], took: Sequence[float]) -> None:
+        """Add a step; `seen` is the observation before it, if any, `took` as `TIMED`."""
         state = None if seen is None or seen.state is None else np.asarray(seen.state, np.float64)
-        row = {"action": np.asarray(action, np.float64).copy(), "state": state, "observed": seen is not None}
+        row = {"action": np.asarray(actions.executed, np.float64).copy(), "state": state, "observed": seen is not None}
+        if actions.meant is not None:
+            row["meant"] = np.asarray(actions.meant, np.float64).copy()
         self._rows.append({**row, "progress": outcome.progress, "success": outcome.success, "took": tuple(took)})
 
     def arrays(self) -> Dict[str, np.ndarray]:
-        """Return action (n, D), state (n, S; NaN where nobody looked), observed, progress, success, seconds_PHASE."""
+        """Return every step's numbers.
+
+        Returns:
+            action (n, D), as executed; meant (n, D), as the policy gave it, only where a disturbance made another of
+            it; state (n, S), NaN where nobody looked; observed, progress, success, seconds_PHASE (n,).
+        """
         size = next((len(row["state"]) for row in self._rows if row["state"] is not None), 0)
         unseen = np.full(size, np.nan)
         found = {name: np.array([row[name] for row in self._rows]) for name in ("observed", "progress", "success")}
         found["action"] = np.array([row["action"] for row in self._rows])
+        if all("meant" in row for row in self._rows):
+            found["meant"] = np.array([row["meant"] for row in self._rows])
         found["state"] = np.array([unseen if row["state"] is None else row["state"] for row in self._rows])
         for i, phase in enumerate(TIMED):
             found[f"seconds_{phase}"] = np.array([row["took"][i] for row in self._rows])
@@ -199,6 +218,7 @@ class Recorder:
         self._inputs: List[Observation] = []
         self._tracing = Tracing(request.trace)
         self._before: Mapping[str, float] = {}
+        self._meant: Optional[np.ndarray] = None
         if not os.path.isdir(request.folder):
             self.problem = f"the folder {request.folder} is not there: worker and run share no file system"
 
@@ -224,6 +244,10 @@ class Recorder:
         if self.request.trace:
             self._guarded(lambda: self._tracing.answered(obs, chunk))
 
+    def meant(self, action: np.ndarray) -> None:
+        """Keep what the policy gave for the coming step, which is executed disturbed."""
+        self._meant = action.copy()
+
     def stepped(self, action: np.ndarray, outcome: StepOutcome) -> None:
         """Keep a step."""
         if self.request.steps:
@@ -247,7 +271,7 @@ class Recorder:
         now = dict(self._seconds())
         took = [now.get(phase, 0.0) - self._before.get(phase, 0.0) for phase in TIMED]
         self._before = now
-        self._rows.add(action, outcome, self.seen, took)
+        self._rows.add(Actions(action, self._meant), outcome, self.seen, took)
 
     def _write(self, problem: Optional[str]) -> None:
         folder = self.request.folder
