@@ -175,10 +175,17 @@ class TaskSpec:
 
 @dataclass(frozen=True)
 class Level:
-    """One named level of an axis, with the parameters that the benchmark reads."""
+    """One named level of an axis.
+
+    Attributes:
+        name: As configs name it ("far").
+        parameters: What the benchmark reads.
+        touched: What this level may change, part of what its axis may; None: all of that.
+    """
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    touched: Optional[Tuple[str, ...]] = None
 
 
 @dataclass(frozen=True)
@@ -200,13 +207,25 @@ class Axis:
 
     def __post_init__(self) -> None:
         require_one_of("control", self.control, CONTROLS)
+        for level in self.levels:
+            beyond = sorted(set(level.touched or ()) - set(self.touched))
+            if beyond:
+                raise ContractError(
+                    f"level {level.name!r} of axis {self.name!r} touches {', '.join(beyond)}, which the axis does not "
+                    "name; add it to the axis's `touched`"
+                )
 
-    def may_change(self, cameras: Iterable[str]) -> FrozenSet[str]:
+    def may_change(self, cameras: Iterable[str], level: str = "") -> FrozenSet[str]:
         """Return what a level may change: `touched`, and all ``cameras`` where it names state components and no camera.
 
         What moves is seen.
+
+        Args:
+            cameras: Names of the benchmark's cameras.
+            level: Name of the level; empty, or one without a touched set of its own: what any level may change.
         """
-        allowed = set(self.touched)
+        own = {known.name: known.touched for known in self.levels}.get(level)
+        allowed = set(self.touched if own is None else own)
         if allowed - {"instruction"} and not any(name.startswith(CAMERA) for name in allowed):
             allowed |= {CAMERA + name for name in cameras}
         return frozenset(allowed)
