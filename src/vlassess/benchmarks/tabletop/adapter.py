@@ -44,7 +44,7 @@ class Tabletop(Benchmark):
         self.spec = tabletop_spec(embodiment)
         self._embodiment = embodiment
         self._arms = base_scene(embodiment).arms
-        self._worlds = Worlds()
+        self._worlds = Worlds(base_scene(embodiment))
         self._start: Start | None = None
         self._world: World | None = None
         self._steps = 0
@@ -57,11 +57,12 @@ class Tabletop(Benchmark):
             PluginError: MuJoCo or OpenGL cannot be used; says what to install.
         """
         start = start_of(self._embodiment, episode)
+        settled = self._settled(start)
         world = self._worlds.of(start.scene)
         self._start, self._world, self._steps = start, world, 0
         if self._cameras():
             world.renderer()  # OpenGL's errors belong to a reset
-        world.simulation.start(start.spots)
+        world.simulation.start(start.spots, settled)
         return RawObservation(0, start.instruction, world.simulation.state())
 
     def step(self, action: np.ndarray) -> StepResult:
@@ -139,6 +140,15 @@ class Tabletop(Benchmark):
             for item in start.scene.items
         }
         return Truth(start.task, arms, items)
+
+    def _settled(self, start: Start) -> dict[str, np.ndarray]:
+        """Return the components of the initial state that settle in scenes of their own."""
+        found: dict[str, np.ndarray] = {}
+        for part in start.parts:
+            simulation = self._worlds.of(part.scene).simulation
+            simulation.start(part.spots)
+            found.update((name, values) for name, values in simulation.state().items() if name in part.names)
+        return found
 
     def _measure(self) -> Measured:
         start, world = self._running()

@@ -90,7 +90,7 @@ def _room(room: Room) -> str:
         f'rgba="{_text(room.table)}" {_material(FLAT, room.table_pattern)}{solid}/>'
         f'<geom name="floor" type="box" pos="0 0 -0.8" size="3 3 0.01" rgba="{_text(room.floor)}" {ghost}/>'
         f'<geom name="wall" type="box" pos="-0.9 0 0.5" size="0.01 3 1.5" rgba="{_text(room.wall)}" '
-        f"{_material(WRAPPED, room.wall_pattern)}{ghost}/>{''.join(_geom(geom) for geom in room.backdrop)}"
+        f"{ghost}/>{''.join(_geom(geom) for geom in room.backdrop)}"
     )
 
 

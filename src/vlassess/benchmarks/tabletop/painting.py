@@ -6,41 +6,15 @@ compiled one, the model gets the compiler's own numbers back, so that what was p
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import lru_cache
-
 import mujoco
 import numpy as np
 
 from .mjcf import FLAT, WRAPPED
-from .scene import Camera, Geom, Item, Room, Scene
+from .scene import Camera, Geom, Room, Scene
 from .textures import PATTERNS, pattern
 from .views import camera_axes
 
-_WHITE = (1.0, 1.0, 1.0, 1.0)
 _TABLE, _WALL, _FLOOR = "table", "wall", "floor"
-
-
-def mechanics(scene: Scene, base: Scene) -> Scene:
-    """Return what has to be compiled: the scene's own geoms and masses, and the looks of a base scene."""
-    room = replace(base.room, backdrop=tuple(_bare(geom) for geom in scene.room.backdrop))
-    return replace(
-        scene,
-        items=tuple(_bare_item(item) for item in scene.items),
-        cameras=base.cameras,
-        lights=base.lights,
-        glow=base.glow,
-        room=room,
-    )
-
-
-@lru_cache(maxsize=256)
-def _bare_item(item: Item) -> Item:
-    return replace(item, geoms=tuple(_bare(geom) for geom in item.geoms))
-
-
-def _bare(geom: Geom) -> Geom:
-    return replace(geom, colour=_WHITE, pattern="")
 
 
 class Painter:
@@ -48,7 +22,7 @@ class Painter:
 
     Args:
         model: Compiled from ``scene``; its looks are changed in place.
-        scene: What `mechanics` returned.
+        scene: What was compiled; see `worlds.mechanics`.
     """
 
     def __init__(self, model: mujoco.MjModel, scene: Scene) -> None:
@@ -81,11 +55,9 @@ class Painter:
             self._model.geom_matid[number] = self._material(WRAPPED, geom.pattern)
 
     def _paint_room(self, room: Room) -> None:
-        rgba, material = self._model.geom_rgba, self._model.geom_matid
         for name, colour in ((_TABLE, room.table), (_WALL, room.wall), (_FLOOR, room.floor)):
-            rgba[self._room[name]] = colour
-        material[self._room[_TABLE]] = self._material(FLAT, room.table_pattern)
-        material[self._room[_WALL]] = self._material(WRAPPED, room.wall_pattern)
+            self._model.geom_rgba[self._room[name]] = colour
+        self._model.geom_matid[self._room[_TABLE]] = self._material(FLAT, room.table_pattern)
         self._paint_geoms(self._backdrop, room.backdrop)
 
     def _material(self, kind: str, name: str) -> int:

@@ -161,7 +161,7 @@ class Room:
         table_centre: Middle of the table's top.
         table_half: Its half lengths.
         table, wall, floor: Colours.
-        table_pattern, wall_pattern: Of `textures.PATTERNS`; empty: plain.
+        table_pattern: Of `textures.PATTERNS`; empty: plain.
         backdrop: What hangs before the wall, in the world frame; it is seen only.
     """
 
@@ -171,7 +171,6 @@ class Room:
     wall: Colour = (0.60, 0.67, 0.74, 1.0)
     floor: Colour = (0.36, 0.37, 0.40, 1.0)
     table_pattern: str = ""
-    wall_pattern: str = ""
     backdrop: tuple[Geom, ...] = ()
 
 

@@ -62,11 +62,17 @@ class Simulation:
         self.arms = {arm.prefix: ArmController(self.model, arm) for arm in scene.arms}
         self._arm_slots = {arm.prefix: self._find_arm(arm) for arm in scene.arms}
         self._free = {item.name: self._find_free(item.name) for item in scene.items if item.free}
+        self._moving = {**self._free, **{prefix + "arm": slots.joints for prefix, slots in self._arm_slots.items()}}
         self._bodies = {item.name: int(self.model.body(item.name).id) for item in scene.items}
         self._item_of = {body: name for name, body in self._bodies.items()}
 
-    def start(self, spots: Mapping[str, Spot]) -> None:
-        """Put every item on its spot and every arm at home, then settle."""
+    def start(self, spots: Mapping[str, Spot], settled: Mapping[str, np.ndarray] | None = None) -> None:
+        """Put every item on its spot and every arm at home, then settle.
+
+        Args:
+            spots: Item -> where it stands.
+            settled: Arm or item -> its part of `state` from elsewhere, which it gets in the end.
+        """
         mujoco.mj_resetData(self.model, self.data)
         for prefix, controller in self.arms.items():
             joints, opening = controller.go_home(), controller.finger_target
@@ -81,6 +87,10 @@ class Simulation:
                 mocap = int(self.model.body_mocapid[self._bodies[item.name]])
                 self.data.mocap_pos[mocap], self.data.mocap_quat[mocap] = pose[:3], pose[3:]
         mujoco.mj_step(self.model, self.data, SETTLING_STEPS)
+        for name, values in (settled or {}).items():
+            if name in self._moving:
+                slots = self._moving[name]
+                self.data.qpos[slots.qpos], self.data.qvel[slots.qvel] = np.split(values, [slots.qpos.size])
         self._refresh()
 
     def advance(self, commands: Mapping[str, tuple[np.ndarray, np.ndarray, float]]) -> None:

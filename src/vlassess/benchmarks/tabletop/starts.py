@@ -14,6 +14,21 @@ from .tasks import TASKS, Task
 
 
 @dataclass(frozen=True)
+class Part:
+    """Components of the initial state that settle in a scene of their own, so that they are those of another episode.
+
+    Attributes:
+        names: Which components.
+        scene: The scene.
+        spots: Where its items stand.
+    """
+
+    names: frozenset[str]
+    scene: Scene
+    spots: Mapping[str, Spot]
+
+
+@dataclass(frozen=True)
 class Start:
     """What an episode begins with.
 
@@ -22,12 +37,14 @@ class Start:
         scene: What stands there; equal scenes are compiled once.
         spots: Item name -> where it stands, for every item of the scene.
         instruction: What the robot is told.
+        parts: What settles elsewhere; a component that none names settles in the scene itself.
     """
 
     task: Task
     scene: Scene
     spots: Mapping[str, Spot]
     instruction: str
+    parts: tuple[Part, ...] = ()
 
 
 def base_start(embodiment: str, episode: Episode) -> Start:

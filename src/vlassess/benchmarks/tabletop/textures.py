@@ -41,7 +41,7 @@ def _planks() -> np.ndarray:
     shade = rng.uniform(0.72, 1.0, 4)[board]
     phase = rng.uniform(0.0, 2 * np.pi, 4)[board]
     grain = 0.10 * np.sin(2 * np.pi * (6 * _ROWS + 0.7 * np.sin(2 * np.pi * _COLUMNS + phase)))
-    return np.where((4 * _ROWS) % 1 < 0.07, 0.40, shade + grain - 0.05)
+    return np.asarray(np.where((4 * _ROWS) % 1 < 0.07, 0.40, shade + grain - 0.05))
 
 
 def _marble() -> np.ndarray:
@@ -51,7 +51,7 @@ def _marble() -> np.ndarray:
     for _ in range(6):
         across, along = rng.integers(1, 4, 2)
         bend += np.sin(2 * np.pi * (across * _ROWS + along * _COLUMNS) + rng.uniform(0.0, 2 * np.pi)) / (across + along)
-    return 0.55 + 0.45 * np.abs(np.sin(2 * np.pi * (_ROWS + _COLUMNS) + 2.5 * bend)) ** 0.5
+    return np.asarray(0.55 + 0.45 * np.abs(np.sin(2 * np.pi * (_ROWS + _COLUMNS) + 2.5 * bend)) ** 0.5)
 
 
 _MAKERS: Mapping[str, Callable[[], np.ndarray]] = {
