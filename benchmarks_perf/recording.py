@@ -17,9 +17,9 @@ import av
 import numpy as np
 from reporting import at_least, at_most, bench, median_of
 
-from vlassess.artifacts.pictures import Caption, pictures
+from vlassess.artifacts.pictures import Caption, Composer
 from vlassess.artifacts.spool import Spool
-from vlassess.artifacts.writing import CODECS, Shelf, write_video
+from vlassess.artifacts.writing import CODECS, Kept, Shelf, write_video
 from vlassess.report.episodes import episodes_json
 from vlassess.schema.items import WorkItem, episode_item
 from vlassess_link.benchmarks.recording import ArtifactRequest, Recorder
@@ -76,7 +76,7 @@ def bare_encoder(path: Path, ready: Sequence[np.ndarray]) -> float:
     """Return the seconds that PyAV takes for pictures that are ready."""
     begin = time.perf_counter()
     with av.open(str(path), "w", format="mp4") as container:
-        stream = container.add_stream("libx264", rate=Fraction(20), options=dict(CODECS["libx264"]))
+        stream = container.add_stream("libx264", rate=Fraction(20), options=dict(CODECS[0].options))
         stream.height, stream.width = ready[0].shape[:2]
         stream.pix_fmt = "yuv420p"
         for picture in ready:
@@ -94,14 +94,15 @@ def encoding(folder: Path) -> None:
     found = Spool.open(where)
     assert found is not None
     item = episode(0)
-    shelf = Shelf(where, folder, item, record_of(item), True, 20.0)
+    shelf = Shelf(where, folder, item, record_of(item), Kept(video=True))
 
     def ours() -> float:
         begin = time.perf_counter()
         write_video(folder / "ours.mp4", found, shelf)
         return time.perf_counter() - begin
 
-    ready = list(pictures(iter([(f, f) for f in frames]), Caption("go", "SUCCESS", "success", "here"), FRAMES))
+    composer = Composer((frames[0], frames[0]), Caption("go", "SUCCESS", "success", "here"), FRAMES)
+    ready = [composer.picture((frame, frame), number) for number, frame in enumerate(frames)]
     seconds, bare = median_of(ours, 3), median_of(lambda: bare_encoder(folder / "bare.mp4", ready), 3)
     at_least("recording_encoded_frames_per_s", FRAMES / seconds, 100)
     at_most("recording_encode_vs_bare_pyav", seconds / bare, 2.0)

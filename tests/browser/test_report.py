@@ -12,7 +12,7 @@ from tests.browser.chromium import PROGRAM, Tab, browser
 from tests.unit.artifacts.support import spool
 from tests.unit.report import build
 from vlassess.artifacts.pictures import WIDTH
-from vlassess.artifacts.writing import Shelf, put_away
+from vlassess.artifacts.writing import Kept, Shelf, put_away
 from vlassess.report import summarise, write_report
 from vlassess_link.data import ErrorInfo
 
@@ -47,7 +47,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         error = ErrorInfo("benchmark", "step", "Kind", f"{text} {number}", text) if record.error is not None else None
         records.append(replace(record, instruction=text, error=error))
     for item, record in list(zip(items, records, strict=False))[:2]:
-        shelf = Shelf(spool(folder / "spool"), folder / "artifacts" / item.item_id, item, record, True, 10.0)
+        where, kept = folder / "artifacts" / item.item_id, Kept(video=True, fps=10.0)
+        shelf = Shelf(spool(folder / "spool"), where, item, record, kept)
         assert put_away(shelf) is None
     manifest = build.manifest(items)
     write_report(folder / "report.html", manifest, summarise(items, records, manifest), records, items)

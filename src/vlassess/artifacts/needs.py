@@ -20,8 +20,13 @@ def require(config: ArtifactsConfig) -> None:
     Raises:
         ArtifactsUnavailableError: names the library and the line that installs it.
     """
-    needed = {"artifacts.video": ("av", "PyAV"), "artifacts.steps": ("pyarrow", "pyarrow")}
-    wanted = {"artifacts.video": config.video != "off", "artifacts.steps": config.steps}
+    pyav = ("av", "PyAV")
+    needed = {"artifacts.video": pyav, "artifacts.cameras": pyav, "artifacts.steps": ("pyarrow", "pyarrow")}
+    wanted = {
+        "artifacts.video": config.video != "off",
+        "artifacts.cameras": config.cameras,
+        "artifacts.steps": config.steps,
+    }
     for field, (module, name) in needed.items():
         if wanted[field] and importlib.util.find_spec(module) is None:
             raise ArtifactsUnavailableError(f"{field} needs {name}, which is not installed: {INSTALL}, or set it off")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -70,13 +71,32 @@ def drawable(text: str) -> str:
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(text[:1000].split()))
 
 
-def metadata_of(item: WorkItem, record: EpisodeRecord) -> dict[str, str]:
+@dataclass(frozen=True)
+class Place:
+    """Where one camera is in a video's pictures: at the top, `left` pixels from the side.
+
+    Attributes:
+        camera: Its name.
+        left: Pixels of the video.
+        height, width: Of the camera's own pictures.
+        scale: How many pixels of the video, each way, one of the camera's has become; 0: it was thinned out.
+    """
+
+    camera: str
+    left: int
+    height: int
+    width: int
+    scale: int
+
+
+def metadata_of(item: WorkItem, record: EpisodeRecord, places: Sequence[Place] = ()) -> dict[str, str]:
     """Return what a video's container says: the whole instruction as title, everything else as JSON."""
     caption = caption_of(item, record)
     told = {"instruction": record.instruction, "outcome": caption.ending, "attempt": record.attempt}
     ids = {"item_id": item.item_id, "episode_id": record.episode_id, "policy": item.policy}
     place = {"suite": record.suite, "task": record.task, "index": record.index, "seed": record.seed}
-    comment = json.dumps({**told, **ids, **place}, ensure_ascii=True)
+    where = {"places": [dataclasses.asdict(one) for one in places]} if places else {}
+    comment = json.dumps({**told, **ids, **place, **where}, ensure_ascii=True)
     return {"title": caption.instruction, "description": f"{caption.ending}; {caption.where}", "comment": comment}
 
 
@@ -107,6 +127,18 @@ class Composer:
         self._blank = np.full((*self.size, 3), PAPER, np.uint8)
         self._blank[self._picture_size[0] : rows, :columns] = np.asarray(bar)
 
+    def places(self, cameras: Sequence[str]) -> tuple[Place, ...]:
+        """Return where each camera is, in the order of every frame's images."""
+        found, left = [], 0
+        for camera, (height, width, _) in zip(cameras, self._shapes, strict=True):
+            scale = self._enlarge if self._thin == 1 else 0
+            found.append(Place(camera, self._column(left), height, width, scale))
+            left += width + GAP
+        return tuple(found)
+
+    def _column(self, left: int) -> int:
+        return int(-(-left // self._thin) * self._enlarge)
+
     def picture(self, frame: Frame, number: int) -> np.ndarray:
         """Return the picture of the state after ``number`` steps."""
         whole = np.array(self._blank)
@@ -127,7 +159,7 @@ class Composer:
         small = part[:: self._thin, :: self._thin]
         large = small.repeat(self._enlarge, 0).repeat(self._enlarge, 1)
         rows, columns = self._picture_size
-        start = -(-left // self._thin) * self._enlarge
+        start = self._column(left)
         room = whole[:rows, start:columns]
         room[: large.shape[0], : large.shape[1]] = large[: room.shape[0], : room.shape[1]]
 
@@ -137,14 +169,6 @@ class Composer:
         ImageDraw.Draw(patch).text((0, 0), text, MUTED, font())
         counter: np.ndarray = np.asarray(patch)
         return counter
-
-
-def pictures(frames: Iterator[Frame], caption: Caption, total: int) -> Iterator[np.ndarray]:
-    """Yield the pictures of a video, (height, width, 3) uint8, all of one even size."""
-    composer: Composer | None = None
-    for number, frame in enumerate(frames):
-        composer = composer or Composer(frame, caption, total)
-        yield composer.picture(frame, number)
 
 
 def _bar(caption: Caption, width: int) -> Image.Image:

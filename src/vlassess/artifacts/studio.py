@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from vlassess.artifacts.selection import filmed
-from vlassess.artifacts.writing import Shelf, put_away
+from vlassess.artifacts.writing import Kept, Shelf, put_away
 from vlassess.schema.config import ArtifactsConfig
 from vlassess.schema.items import WorkItem
 from vlassess_link.benchmarks.recording import PHASE, ArtifactRequest
@@ -70,6 +70,7 @@ class Studio:
             "sample": f"videos of {count} episodes",
         }
         parts = [kinds[self._config.video]] if self._config.video != "off" else []
+        parts += ["every camera's pictures"] if self._config.cameras else []
         parts += ["every step"] if self._config.steps else []
         parts += [f"first observations ({self._config.inputs} of each episode)"] if self._config.inputs else []
         return (
@@ -79,7 +80,7 @@ class Studio:
 
     def request(self, item: WorkItem, attempt: int) -> ArtifactRequest | None:
         """Return what an attempt has to record, None for nothing."""
-        frames = item.item_id in self._filmed
+        frames = item.item_id in self._filmed or self._config.cameras
         if not (frames or self._config.steps or self._config.inputs) or item.item_id in self._given_up:
             return None
         reason = self._pause()
@@ -92,7 +93,8 @@ class Studio:
         shutil.rmtree(spool, ignore_errors=True)
         spool.mkdir()
         self._open[item.item_id] = spool
-        return ArtifactRequest(str(spool.resolve()), frames, self._config.steps, self._config.inputs, EPISODE_LIMIT)
+        where, config = str(spool.resolve()), self._config
+        return ArtifactRequest(where, frames, config.steps, config.inputs, EPISODE_LIMIT, size=config.camera_size)
 
     def finished(self, item: WorkItem, record: EpisodeRecord) -> None:
         """Put the recording of an attempt away, whose record is on disk; returns at once."""
@@ -140,7 +142,8 @@ class Studio:
 
     def _put_away(self, spool: Path, item: WorkItem, record: EpisodeRecord) -> None:
         keep = item.item_id in self._filmed and (self._config.video != "failures" or record.counts_as != "success")
-        shelf = Shelf(spool, self._folder / item.item_id, item, record, keep, self._fps)
+        kept = Kept(keep, self._config.cameras, self._fps)
+        shelf = Shelf(spool, self._folder / item.item_id, item, record, kept)
         size = sum(file.stat().st_size for file in spool.iterdir())
         self._waiting[self._pool.submit(put_away, shelf)] = (item.item_id, size)
 

@@ -1,32 +1,45 @@
-"""Writes one attempt's files: a video that browsers play, steps as Parquet, inputs as they were spooled."""
+"""Writes one attempt's files: a video that browsers play, each camera's pictures as they were, steps as Parquet."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from vlassess.artifacts.pictures import caption_of, metadata_of, pictures
+from vlassess.artifacts.pictures import Composer, caption_of, metadata_of
 from vlassess.artifacts.spool import Spool
+from vlassess.media import LOSSLESS, Codec, VideoWriter, chosen
 from vlassess.schema.items import WorkItem
 from vlassess_link.data import EpisodeRecord
-from vlassess_link.errors import VlassessError
 
-CODECS: Mapping[str, Mapping[str, str]] = {
-    "libx264": {"preset": "veryfast", "crf": "23", "threads": "1"},
-    "libopenh264": {},
-    "libvpx-vp9": {"deadline": "realtime", "cpu-used": "8", "crf": "34", "b": "0"},
-}
+CODECS: Sequence[Codec] = (
+    Codec("libx264", "yuv420p", {"preset": "veryfast", "crf": "23", "threads": "1"}),
+    Codec("libopenh264", "yuv420p"),
+    Codec("libvpx-vp9", "yuv420p", {"deadline": "realtime", "cpu-used": "8", "crf": "34", "b": "0"}),
+)
 """Encoders whose videos every current browser plays, best first; PyAV's own wheels have the first."""
 
 
-class EncodeError(VlassessError):
-    """A video cannot be written."""
+@dataclass(frozen=True)
+class Kept:
+    """What is made of an attempt's pictures.
+
+    Attributes:
+        video: A video for people.
+        cameras: A file a camera, in which no pixel is changed.
+        fps: Pictures per second.
+    """
+
+    video: bool = False
+    cameras: bool = False
+    fps: float = 20.0
 
 
 @dataclass(frozen=True)
@@ -38,16 +51,14 @@ class Shelf:
         target: Folder that the files come into.
         item: What was run.
         record: What it came to; it is on disk already.
-        video: Keep a video.
-        fps: Pictures per second.
+        kept: What is made of its pictures.
     """
 
     spool: Path
     target: Path
     item: WorkItem
     record: EpisodeRecord
-    video: bool
-    fps: float
+    kept: Kept = Kept()
 
 
 def put_away(shelf: Shelf) -> str | None:
@@ -66,43 +77,68 @@ def put_away(shelf: Shelf) -> str | None:
         steps = found.steps()
         if steps:
             _whole(shelf.target / "steps.parquet", lambda path: write_steps(path, steps, metadata_of(*_both(shelf))))
-        if shelf.video and found.frames:
+        if shelf.kept.cameras and found.frames:
+            write_cameras(found, shelf)
+        if shelf.kept.video and found.frames:
             _whole(shelf.target / "video.mp4", lambda path: write_video(path, found, shelf))
-        return found.problem or ("it has no camera to film with" if shelf.video and not found.frames else None)
+        filmed = shelf.kept.video or shelf.kept.cameras
+        return found.problem or ("it has no camera to film with" if filmed and not found.frames else None)
     finally:
         shutil.rmtree(shelf.spool, ignore_errors=True)
 
 
 def write_video(path: Path, spool: Spool, shelf: Shelf) -> None:
-    """Encode a recording's frames.
+    """Encode a recording's frames, side by side over a caption; the container's comment says where each camera is.
 
     Raises:
         EncodeError: PyAV has no encoder that browsers understand.
     """
-    import av
+    frames = spool.pictures()
+    first = next(frames)
+    composer = Composer(first, caption_of(*_both(shelf)), spool.frames)
+    metadata = metadata_of(*_both(shelf), composer.places(spool.cameras))
+    with VideoWriter(path, chosen(CODECS), shelf.kept.fps, metadata) as writer:
+        for number, frame in enumerate(chain([first], frames)):
+            writer.add(composer.picture(frame, number))
 
-    codec = next((name for name in CODECS if name in av.codecs_available), None)
-    if codec is None:
-        raise EncodeError(f"PyAV has none of the encoders {', '.join(CODECS)}: install its wheel, pip install av")
-    rate = Fraction(shelf.fps).limit_denominator(1001)
-    with av.open(str(path), "w", format="mp4", options={"movflags": "+faststart"}) as container:
-        container.metadata.update(metadata_of(*_both(shelf)))
-        stream = None
-        for picture in pictures(spool.pictures(), caption_of(*_both(shelf)), spool.frames):
-            if stream is None:
-                stream = container.add_stream(codec, rate=rate, options=dict(CODECS[codec]))
-                stream.height, stream.width = picture.shape[:2]
-                stream.pix_fmt = "yuv420p"
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
-        if stream is not None:
-            container.mux(stream.encode())
+
+def write_cameras(spool: Spool, shelf: Shelf) -> None:
+    """Encode each camera's frames without loss, as ``camera-NAME.mkv``; the title is the camera's whole name.
+
+    Raises:
+        EncodeError: PyAV has no lossless encoder, or a camera's pictures change their size.
+    """
+    codec = chosen(LOSSLESS)
+    names = camera_files(spool.cameras)
+    partial = [shelf.target / f".partial-{name}" for name in names]
+    try:
+        with ExitStack() as stack:
+            writers = [
+                stack.enter_context(VideoWriter(path, codec, shelf.kept.fps, {"title": camera}))
+                for path, camera in zip(partial, spool.cameras, strict=True)
+            ]
+            for frame in spool.pictures():
+                for writer, image in zip(writers, frame, strict=True):
+                    writer.add(image)
+        for path, name in zip(partial, names, strict=True):
+            os.replace(path, shelf.target / name)
+    finally:
+        for path in partial:
+            path.unlink(missing_ok=True)
+
+
+def camera_files(cameras: Sequence[str]) -> list[str]:
+    """Return the names of the cameras' files: in their order, whatever characters the cameras' own names have."""
+    plain = [re.sub(r"[^0-9A-Za-z_-]", "_", camera)[:60] for camera in cameras]
+    return [f"camera-{name}{i if plain.count(name) > 1 else ''}.mkv" for i, name in enumerate(plain)]
 
 
 def write_steps(path: Path, steps: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
     """Write one row a control step.
 
-    Columns: step (from 1), action, state (proprioception before it, null where nobody looked), observed, progress,
-    success, and seconds_PHASE (of what led to the step and of the step itself).
+    Columns: step (from 1), action (as executed), meant (as the policy gave it, only where a disturbance made another
+    of it), state (proprioception before it, null where nobody looked), observed, progress, success, and seconds_PHASE
+    (of what led to the step and of the step itself).
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -111,7 +147,11 @@ def write_steps(path: Path, steps: Mapping[str, np.ndarray], metadata: Mapping[s
     states = [row.tolist() if seen else None for row, seen in zip(steps["state"], steps["observed"], strict=True)]
     columns = {
         "step": pa.array(range(1, count + 1), pa.int32()),
-        "action": pa.array(steps["action"].tolist(), pa.list_(pa.float64())),
+        **{
+            name: pa.array(steps[name].tolist(), pa.list_(pa.float64()))
+            for name in ("action", "meant")
+            if name in steps
+        },
         "state": pa.array(states, pa.list_(pa.float64())),
         **{name: pa.array(steps[name]) for name in ("observed", "progress", "success")},
         **{name: pa.array(steps[name]) for name in sorted(steps) if name.startswith("seconds_")},
@@ -121,7 +161,7 @@ def write_steps(path: Path, steps: Mapping[str, np.ndarray], metadata: Mapping[s
 
 
 def _whole(path: Path, write: object) -> None:
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".partial-{path.name}")
     assert callable(write)
     try:
         write(partial)

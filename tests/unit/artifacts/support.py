@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from vlassess.artifacts.pictures import Caption, Composer
+from vlassess.artifacts.spool import Frame
 from vlassess_link.benchmarks.recording import ArtifactRequest, Recorder
 from vlassess_link.data import Observation, StepOutcome
 
 Size = tuple[int, int]
+
+
+def pictures(frames: Iterator[Frame], caption: Caption, total: int) -> Iterator[np.ndarray]:
+    """Yield a video's pictures."""
+    composer: Composer | None = None
+    for number, frame in enumerate(frames):
+        composer = composer or Composer(frame, caption, total)
+        yield composer.picture(frame, number)
 
 
 def spool(

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.unit.artifacts.support import pictures
 from tests.unit.runs import FAILURE, error_of, items_of, record_of
-from vlassess.artifacts.pictures import WIDEST, WIDTH, Caption, caption_of, drawable, metadata_of, pictures
+from vlassess.artifacts.pictures import WIDEST, WIDTH, Caption, caption_of, drawable, metadata_of
 from vlassess_link.data import EpisodeRecord
 
 CAPTION = Caption("pick up the red block", "SUCCESS after 4 steps", "success", "main, walk/to-4, start 0")

@@ -14,14 +14,14 @@ import pytest
 
 from tests.unit.artifacts.support import Size, spool
 from tests.unit.runs import items_of, record_of
-from vlassess.artifacts.writing import Shelf, put_away
+from vlassess.artifacts.writing import Kept, Shelf, put_away
 
 ITEM = items_of()[0]
 
 
 def shelf_of(tmp_path: Path, folder: Path, video: bool = True, fps: float = 20.0, text: str = "go to 4") -> Shelf:
     record = replace(record_of(ITEM), instruction=text)
-    return Shelf(folder, tmp_path / "out", ITEM, record, video, fps)
+    return Shelf(folder, tmp_path / "out", ITEM, record, Kept(video, fps=fps))
 
 
 @pytest.mark.parametrize("sizes", [((6, 8),), ((7, 5), (33, 17)), ((1, 1),), ((255, 129), (64, 64), (3, 700))])
