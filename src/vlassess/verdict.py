@@ -5,7 +5,7 @@ from __future__ import annotations
 from vlassess.schema.config import Gates
 from vlassess.schema.summary import Summary
 
-COMPLETE, INCOMPLETE, GATE_FAILED, INTERRUPTED = 0, 3, 4, 130
+COMPLETE, INCOMPLETE, GATE_FAILED, INVALID, INTERRUPTED = 0, 3, 4, 5, 130
 
 
 def exit_code(
@@ -15,8 +15,8 @@ def exit_code(
 
     A run that its stopping rule has ended is as it should be: what it did not run is no reason.
 
-    130 interrupted; 3 incomplete, errors left that are not the policy's, or every episode of a policy a policy
-    error; 4 a gate failed; 0 otherwise.
+    130 interrupted; 5 a cell is invalid: its factor was not delivered, or not alone; 3 incomplete, errors left that are
+    not the policy's, or every episode of a policy a policy error; 4 a gate failed; 0 otherwise.
     """
     counts = summary.counts
     reasons = [gave_up] if gave_up is not None else []
@@ -32,12 +32,24 @@ def exit_code(
         for policy in summary.policies
         if policy.counts.planned and policy.counts.policy_error == policy.counts.planned
     ]
+    invalid = _invalid_cells(summary)
     if interrupted and not counts.complete:
-        return INTERRUPTED, tuple(reasons)
+        return INTERRUPTED, (*invalid, *reasons)
+    if invalid:
+        return INVALID, (*invalid, *reasons)
     if reasons:
         return INCOMPLETE, tuple(reasons)
     failed = _failed_gates(summary, gates)
     return (GATE_FAILED, failed) if failed else (COMPLETE, ())
+
+
+def _invalid_cells(summary: Summary) -> tuple[str, ...]:
+    return tuple(
+        f"cell {cell.name} of policy {policy.label!r} is invalid: {'; '.join(cell.audit.reasons)}"
+        for policy in summary.policies
+        for cell in policy.factors
+        if cell.audit.verdict == "violated"
+    )
 
 
 def _failed_gates(summary: Summary, gates: Gates) -> tuple[str, ...]:

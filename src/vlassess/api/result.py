@@ -7,8 +7,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vlassess import pipeline
 from vlassess.records import RunDirectory
-from vlassess.report import summarise, write_report
+from vlassess.report import write_report
 from vlassess.report.rows import attempt_rows, columns_of
 from vlassess.report.text import interval, percent, printable
 from vlassess.schema.items import WorkItem
@@ -67,7 +68,7 @@ class Run:
     def summary(self) -> Summary:
         """Return rates with their intervals, counts, means and notices, by policy, suite and task."""
         if self._summary is None:
-            self._summary = summarise(self.items, self.records, self.manifest)
+            self._summary = pipeline.summary_of(self.items, self.records, self.manifest, self.run_dir)
         return self._summary
 
     def frame(self, attempts: str = "counted") -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Joins the stages: config -> plan -> execution -> records -> report. The only package that knows them all."""
 
+from vlassess.pipeline.factors import summary_of
 from vlassess.pipeline.memory import Held, hold
 from vlassess.pipeline.merging import Merged, MergeRefusedError, Remaining, merge
 from vlassess.pipeline.parts import Asked, part_of, taken
@@ -28,5 +29,6 @@ __all__ = [
     "resume",
     "start",
     "summarise_run",
+    "summary_of",
     "taken",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from vlassess.comparison import Place, block_order, place_of
@@ -20,6 +21,9 @@ from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
 from vlassess_link.jsonable import from_json
 from vlassess_link.specs import BenchmarkSpec
+
+NO_BLOCKS: Mapping[Place, int] = MappingProxyType({})
+"""Of a run without a stopping rule."""
 
 
 def arms_of(sources: Sequence[str]) -> tuple[Arm, ...]:
@@ -93,7 +97,7 @@ def _arm(run: RunDirectory, label: str, own: Sequence[Entry], blocks: Mapping[Pl
     spec = from_json(BenchmarkSpec, manifest.benchmark_spec)
     policy = manifest.policy_specs.get(label, {})
     decision = read_decision(run.path)
-    trials = tuple(_trial(run, entry, blocks) for entry in own)
+    trials = tuple(trial_of(entry, blocks, run.path) for entry in own)
     return Arm(
         label=label,
         source=str(run.path),
@@ -111,10 +115,17 @@ def _arm(run: RunDirectory, label: str, own: Sequence[Entry], blocks: Mapping[Pl
     )
 
 
-def _trial(run: RunDirectory, entry: Entry, blocks: Mapping[Place, int]) -> Trial:
+def trial_of(entry: Entry, blocks: Mapping[Place, int] = NO_BLOCKS, folder: Path | None = None) -> Trial:
+    """Return an episode as comparisons see it.
+
+    Args:
+        entry: The episode.
+        blocks: Place -> block, where the run has a stopping rule.
+        folder: The run directory, which may hold its video.
+    """
     episode, record = entry.item.episode, entry.record
     place = place_of(entry.item)
-    video = run.path / "artifacts" / entry.item.item_id / "video.mp4"
+    video = None if folder is None else folder / "artifacts" / entry.item.item_id / "video.mp4"
     told: dict[str, Any] = {}
     if record is not None:
         told = {
@@ -134,7 +145,7 @@ def _trial(run: RunDirectory, entry: Entry, blocks: Mapping[Place, int]) -> Tria
         pair_key=episode.pair_key,
         step_limit=episode.step_limit,
         item_id=entry.item.item_id,
-        video=str(video) if video.is_file() else "",
+        video=str(video) if video is not None and video.is_file() else "",
         block=blocks.get(place),
         **told,
     )

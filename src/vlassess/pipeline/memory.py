@@ -10,10 +10,10 @@ from pathlib import Path
 
 from vlassess.catalog import Catalog
 from vlassess.execution import Coordinator, Ending, Fleet, NoArtifacts, StopSwitch, stop_on_signals
+from vlassess.pipeline.factors import summary_of
 from vlassess.pipeline.runs import make_manifest, work_of
 from vlassess.pipeline.sides import benchmark_spec, resolve, staged
 from vlassess.plan import make_plan
-from vlassess.report import summarise
 from vlassess.schema.config import RunConfig
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
@@ -80,6 +80,6 @@ def hold(config: RunConfig, catalog: Catalog, listener: Listener, stop: StopSwit
         ending = Coordinator(work, fleet, stage.side, log, listener, switch).run()
     held = Held(manifest, items, tuple(log.records), ending)
     if config.tracking and not ending.interrupted:
-        for problem in track(entry_of(summarise(items, log.records, manifest), config, None), config.tracking):
+        for problem in track(entry_of(summary_of(items, log.records, manifest), config, None), config.tracking):
             listener.note(problem)
     return held

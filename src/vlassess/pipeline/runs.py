@@ -29,6 +29,7 @@ from vlassess.execution import (
 from vlassess.pipeline.deciding import Deciding, deciding, refuse_other_rule
 from vlassess.pipeline.decisions import read_decision
 from vlassess.pipeline.disturbing import disturbance_of
+from vlassess.pipeline.factors import summary_of
 from vlassess.pipeline.forecasts import Prospect, forecasting
 from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.realtime import rules_of
@@ -37,7 +38,7 @@ from vlassess.pipeline.refusals import refuse_other_experiment, refuse_other_pla
 from vlassess.pipeline.sides import Stage, benchmark_spec, resolve, staged
 from vlassess.plan import make_plan, plan_hash
 from vlassess.records import RunDirectory
-from vlassess.report import summarise, write_report
+from vlassess.report import write_report
 from vlassess.schema.config import RunConfig
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
@@ -176,7 +177,7 @@ def report(run_dir: Path) -> Path:
 
 def summarise_run(run: RunDirectory) -> Summary:
     """Compute the summary of a run from its files alone."""
-    return summarise(run.items(), run.records().records, run.manifest)
+    return summary_of(run.items(), run.records().records, run.manifest, run.path)
 
 
 def make_manifest(config: RunConfig, stage: Stage, items: Sequence[WorkItem]) -> RunManifest:
@@ -275,7 +276,7 @@ def work_of(
 def conclude(run: RunDirectory, config: RunConfig, ending: Ending, rule: Deciding | None = None) -> RunResult:
     """Write the report and say what the run came to."""
     records = run.records().records
-    summary = summarise(run.items(), records, run.manifest)
+    summary = summary_of(run.items(), records, run.manifest, run.path)
     code, reasons = exit_code(summary, config.gates, ending.interrupted, ending.reason, ending.decided is not None)
     held = rule.waiting() if rule is not None else None
     reasons = reasons if held is None else (*reasons, held)

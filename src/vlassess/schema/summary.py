@@ -125,6 +125,87 @@ class GroupSummary(Frozen):
     """Wall seconds by phase, and "total": summed over every attempt, repeated ones included."""
 
 
+class ComponentChange(Frozen):
+    """How often one thing that reached the policy, or that the simulator measured, differed from the control's."""
+
+    name: str
+    """`camera:NAME`, `instruction`, `state:NAME` or `extra:NAME` of what was delivered, `simulator:NAME` of the
+    measured initial state, `start:NAME` of what the policy was told as the episode began."""
+    touched: bool
+    """The axis may change it."""
+    pairs: int
+    """Pairs in which it can be compared."""
+    changed: int
+    """Pairs in which it differed."""
+    repeatable: bool = True
+    """False: two episodes that should have had it alike, repeats of one start in one cell, differed in it."""
+    largest: float | None = None
+    """Largest absolute difference of one number, where arrays were kept (`audit: arrays`); None: not known."""
+
+
+class CellAudit(Frozen):
+    """Whether a cell's factor, and nothing else, reached the policy: judged from what was delivered."""
+
+    verdict: Literal["ok", "violated", "not witnessed", "not audited"]
+    """"violated": the cell is invalid. "not witnessed": this policy does not receive what the axis changes, or too
+    little was run to tell. "not audited": the records hold no pair of delivered inputs."""
+    pairs: int
+    """Pairs of a cell's and its control's episode that were compared."""
+    starts: int
+    """Different starts among them."""
+    changed: int
+    """Pairs in which something differed that the axis may change."""
+    reasons: tuple[str, ...]
+    """Why the verdict is not "ok", one sentence each."""
+    notes: tuple[str, ...]
+    """What else a reader should know, one sentence each."""
+    components: tuple[ComponentChange, ...]
+    """Everything that differed at least once, and everything that the axis may change."""
+
+
+class CellResult(Frozen):
+    """One cell beside its control."""
+
+    name: str
+    """As configs write it: ``camera_pose=far``."""
+    axis: str
+    """The axis in which it differs from its control."""
+    level: str
+    """That axis's level."""
+    within: dict[str, str]
+    """Levels that both have: the scene in which they are compared; empty for the benchmark's own."""
+    control: str
+    """What its control is called."""
+    paired: bool
+    """Its gap is over pairs; False: the axis changes the start itself, or no pair could be proved."""
+    rate: Rate
+    """The cell's success rate, over all its episodes."""
+    control_rate: Rate
+    """The control's, over all its episodes."""
+    n: int
+    """Episodes of the cell that the gap is over; over pairs, the number of pairs or, with repeats, of episodes."""
+    gap: float | None
+    """Success rate of the cell minus that of its control, over the same starts where they are paired."""
+    interval: Interval | None
+    """Of the gap."""
+    method: str
+    """How the interval is made."""
+    p_value: float | None
+    """Of "the cell and its control have the same rate"."""
+    test: str
+    """What the p-value is of."""
+    adjusted_p: float | None
+    """Adjusted for all valid cells of the policy (Holm); None for an invalid cell."""
+    verdict: Literal["worse", "better", "no difference found", "invalid", "nothing to compare"]
+    """What may be said of the gap at `alpha`; "invalid": the audit is violated, and nothing may be said."""
+    alpha: float
+    """Chance that any of the policy's cells is called worse or better falsely."""
+    dropped: dict[str, int]
+    """Why starts are in no pair -> how many."""
+    audit: CellAudit
+    """Whether the factor was delivered."""
+
+
 class Throughput(Frozen):
     """How fast episodes were finished."""
 
@@ -172,6 +253,8 @@ class PolicySummary(Frozen):
     """One per perturbation, over all tasks; empty where the run has none."""
     cell_tasks: tuple[GroupSummary, ...]
     """One per perturbation and task; empty where the run has none."""
+    factors: tuple[CellResult, ...] = ()
+    """One per cell of the config, beside its control; empty where the run has none."""
     throughput: Throughput
     """Over the time in which this policy was run; policies of a run may share that time."""
 

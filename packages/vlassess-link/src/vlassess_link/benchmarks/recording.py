@@ -190,9 +190,13 @@ def input_arrays(observations: Sequence[Observation]) -> Dict[str, np.ndarray]:
     return found
 
 
+def member_name(name: str) -> str:
+    """Return the name of an image or an extra as an archive can hold it in a member's name."""
+    return re.sub(r"[^0-9A-Za-z.-]", "_", name)
+
+
 def _prefixed(kind: str, arrays: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
-    # They become names of members of an archive, which cannot hold every text.
-    return {f"{kind}_{re.sub(r'[^0-9A-Za-z.-]', '_', name)}": array for name, array in arrays.items()}
+    return {f"{kind}_{member_name(name)}": array for name, array in arrays.items()}
 
 
 class Recorder:

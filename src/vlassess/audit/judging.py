@@ -1,0 +1,228 @@
+"""The verdict on one cell for one policy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from vlassess.audit.components import (
+    INSTRUCTION,
+    SIMULATOR,
+    START,
+    differing,
+    parts_of,
+    spoken,
+    touched_name,
+    unrepeatable,
+)
+from vlassess.audit.leaks import leaked
+from vlassess.audit.members import Member, Pair, pairs_of
+from vlassess.schema.cells import PlannedCell
+from vlassess.schema.summary import CellAudit, ComponentChange
+from vlassess_link.specs import CAMERA, BenchmarkSpec
+
+FEW_STARTS = 5
+"""Different starts below which a text that never differed may have been drawn equal by chance: of two templates, all of
+so many are equal once in 32 runs."""
+
+Verdict = Literal["ok", "violated", "not witnessed", "not audited"]
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What an audit knows beside the cell.
+
+    Attributes:
+        spec: The benchmark's, with the axes and what each may change.
+        members: The policy's episodes with what was delivered.
+    """
+
+    spec: BenchmarkSpec
+    members: Sequence[Member]
+
+
+def audit_cell(cell: PlannedCell, around: Circumstances) -> CellAudit:
+    """Return whether the cell's factor, and nothing else, reached the policy.
+
+    Definition: over the pairs of a cell's and its control's episode with one start and repeat, (1) something that the
+    axis may change differs in at least one, (2) nothing else differs in any, (3) no text names the variant, a seed or
+    an id, (4) an instruction that the benchmark changed is the one that the policy was given, and (5) a policy that
+    does not receive what the axis changes says nothing about it.
+    """
+    pairs = pairs_of(cell, around.members)
+    if not pairs:
+        text = "no episode of the cell and of its control with one start says what was delivered"
+        return CellAudit(verdict="not audited", pairs=0, starts=0, changed=0, reasons=(text,), notes=(), components=())
+    found = _Findings(cell, around, pairs)
+    violations = list(found.violations())
+    gaps = [] if violations else list(found.gaps())
+    return CellAudit(
+        verdict="violated" if violations else "not witnessed" if gaps else "ok",
+        pairs=len(pairs),
+        starts=found.starts,
+        changed=found.changed,
+        reasons=tuple(violations or gaps),
+        notes=tuple(found.notes()),
+        components=found.components(),
+    )
+
+
+class _Findings:
+    """What the pairs of one cell say."""
+
+    def __init__(self, cell: PlannedCell, around: Circumstances, pairs: Sequence[Pair]) -> None:
+        (axis,) = (axis for axis in around.spec.axes if axis.name == cell.axis)
+        self._cell = cell
+        self._axis = axis.name
+        self._axes = around.spec.axes
+        self._pairs = pairs
+        self._allowed = axis.may_change([camera.name for camera in around.spec.cameras], cell.level)
+        self._deliverable = self._allowed & _deliverables(around.spec)
+        self._differing = [differing(pair) for pair in pairs]
+        self._unrepeatable = unrepeatable([member for member in around.members if _concerns(member, pairs)])
+        self._compared = Counter(name for found in self._differing for name in found)
+        self._changed = Counter(name for found in self._differing for name, differs in found.items() if differs)
+        self.starts = len({pair.cell.episode.pair_key for pair in pairs})
+
+    @property
+    def changed(self) -> int:
+        """In how many pairs something differs that the axis may change, as far as it can reach the policy."""
+        return sum(any(found.get(name, False) for name in self._evidence) for found in self._differing)
+
+    def violations(self) -> Iterator[str]:
+        """Yield why the cell is invalid, the gravest first."""
+        yield from self._leaks()
+        yield from self._second_factors()
+        yield from self._undelivered()
+        if self.changed == 0 and self._evidence and not self._may_be_chance:
+            yield (
+                f"no-op: nothing that {self._axis} may change ({_listed(self._allowed)}) differs from the "
+                f"control's in any of {_pairs(len(self._pairs))}"
+            )
+        elif self._text_stands_still and self.starts >= FEW_STARTS:
+            yield (
+                f"no-op: {self._axis} may change the instruction, and it is the control's in all "
+                f"{_pairs(len(self._pairs))}"
+            )
+
+    def gaps(self) -> Iterator[str]:
+        """Yield why nothing can be said of a cell that is not violated."""
+        cameras = sorted(name for name in self._deliverable if name.startswith(CAMERA))
+        if cameras and not any(name in self._evidence for name in cameras):
+            unlike = not any(pair.one_host for pair in self._pairs)
+            why = "cell and control ran on different machines, whose pictures cannot be compared"
+            yield why if unlike else f"the policy looks at none of {_listed(cameras)}, which the axis changes"
+        elif not self._evidence:
+            yield f"the policy receives nothing of what the axis changes ({_listed(self._deliverable)})"
+        if self._text_stands_still and self.starts < FEW_STARTS:
+            yield (
+                f"the instruction is the control's in all {_pairs(len(self._pairs))}; {self.starts} different starts "
+                f"are too few to tell from templates that were drawn equal (at least {FEW_STARTS})"
+            )
+
+    def notes(self) -> Iterator[str]:
+        """Yield what else a reader should know."""
+        if self._evidence and 0 < self.changed < len(self._pairs):
+            yield (
+                f"the factor shows in {self.changed} of {_pairs(len(self._pairs))}; in the others cell and control "
+                "were drawn equal"
+            )
+        measured = [name for name in self._changed if name.startswith(SIMULATOR) and self._may(name)]
+        if not self._evidence and measured:
+            most = max(self._changed[name] for name in measured)
+            yield f"the simulator's own state differs in {most} of {_pairs(len(self._pairs))}"
+        elsewhere = sum(not pair.one_host for pair in self._pairs)
+        if elsewhere:
+            yield f"pictures of {_pairs(elsewhere)} were not compared: they ran on different machines"
+
+    def components(self) -> tuple[ComponentChange, ...]:
+        """Return everything that differs at least once, and everything that the axis may change."""
+        names = [name for name in self._compared if self._changed[name] or self._may(name)]
+        return tuple(
+            ComponentChange(
+                name=name,
+                touched=self._may(name),
+                pairs=self._compared[name],
+                changed=self._changed[name],
+                repeatable=name not in self._unrepeatable,
+            )
+            for name in sorted(names, key=lambda name: (self._may(name), name))
+        )
+
+    @property
+    def _evidence(self) -> frozenset[str]:
+        """The components that show the factor: of what reaches the policy, else of the simulator where nothing can."""
+        if not self._deliverable:
+            return frozenset(name for name in self._compared if name.startswith(SIMULATOR) and self._may(name))
+        return frozenset(
+            name
+            for name in self._compared
+            if not name.startswith((SIMULATOR, START)) and touched_name(name) in self._deliverable
+        )
+
+    @property
+    def _may_be_chance(self) -> bool:
+        """Whether nothing but the text may change, in so few starts that all may have been drawn equal."""
+        return self._evidence == {INSTRUCTION} and self.starts < FEW_STARTS
+
+    @property
+    def _text_stands_still(self) -> bool:
+        return INSTRUCTION in self._deliverable and self._changed[INSTRUCTION] == 0
+
+    def _may(self, component: str) -> bool:
+        return not component.startswith(START) and touched_name(component) in self._allowed
+
+    def _leaks(self) -> Iterator[str]:
+        found = Counter(what for pair in self._pairs for what in leaked(pair, self._cell, self._axes))
+        for what, count in found.items():
+            yield f"leak: a text that the policy was given has {what} in {count} of {_pairs(len(self._pairs))}"
+
+    def _second_factors(self) -> Iterator[str]:
+        for name in sorted(self._changed):
+            if self._may(name):
+                continue
+            again = "; repeats of one start differ in it too, so it is not repeatable" * (name in self._unrepeatable)
+            yield (
+                f"second factor: {spoken(name)}, which {self._axis} does not touch, differs from the control's in "
+                f"{self._changed[name]} of {_pairs(self._compared[name])}{again}"
+            )
+
+    def _undelivered(self) -> Iterator[str]:
+        """Yield where the benchmark's reset gave another instruction and the policy was given the control's."""
+        meant = [pair for pair in self._pairs if pair.cell.record.instruction != pair.control.record.instruction]
+        places: Mapping[str, int] = Counter(place for pair in meant for place in _same_texts(pair))
+        for place, count in places.items():
+            yield (
+                f"instruction not delivered: reset gave another one than the control's in {len(meant)} of "
+                f"{_pairs(len(self._pairs))}, and {place} had the control's in {count}"
+            )
+
+
+def _same_texts(pair: Pair) -> Iterator[str]:
+    cell, control = (parts_of(member)[INSTRUCTION] for member in pair)
+    if cell[1] == control[1]:
+        yield "the observation"
+    if cell[0] is not None and cell[0] == control[0]:
+        yield "the episode's start"
+
+
+def _deliverables(spec: BenchmarkSpec) -> frozenset[str]:
+    """Return what can reach a policy at all, as touched sets name it."""
+    state = () if spec.state is None else tuple(component.name for component in spec.state.components)
+    cameras = (f"{CAMERA}{camera.name}" for camera in spec.cameras)
+    return frozenset((*cameras, *state, *spec.extras, INSTRUCTION))
+
+
+def _concerns(member: Member, pairs: Sequence[Pair]) -> bool:
+    cells = {tuple(sorted(side.episode.perturbation.items())) for side in pairs[0]}
+    return tuple(sorted(member.episode.perturbation.items())) in cells
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "nothing"
+
+
+def _pairs(count: int) -> str:
+    return "1 pair" if count == 1 else f"{count} pairs"
