@@ -62,7 +62,8 @@ def test_declaring_needs_no_simulator(folder: Path) -> None:
     [
         ({"suite": "pour"}, "no task pour/red_block"),
         ({"task": "mug"}, "no task pick/mug; its tasks are pick/red_block"),
-        ({"perturbation": {"camera_pose": "far"}}, "perturbation is"),
+        ({"perturbation": {"gravity": "low"}}, "names the axis 'gravity'; tabletop has object_instance, "),
+        ({"perturbation": {"camera_pose": "farther"}}, "no level 'farther'; it has near, mid, far"),
         ({"scene": {"blocks": 9}}, "scene is"),
         ({"initial_state": "s1"}, "initial_state is 's1'"),
     ],

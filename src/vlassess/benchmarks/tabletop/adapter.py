@@ -7,6 +7,7 @@ import numpy as np
 from vlassess_link import Benchmark, Episode, Observation, RawObservation, StepOutcome, StepResult
 from vlassess_link.errors import ContractError
 
+from .axes import vary
 from .declared import POSITION_SCALE, ROTATION_SCALE, SIZES, tabletop_spec
 from .rotations import axis_angle
 from .scene import base_scene
@@ -25,10 +26,7 @@ def start_of(embodiment: str, episode: Episode) -> Start:
     Raises:
         ContractError: the episode asks for a task, axis, scene or stored state that does not exist.
     """
-    start = base_start(embodiment, episode)
-    if episode.perturbation:
-        raise ContractError(f"the episode's perturbation is {episode.perturbation!r}; tabletop declares none")
-    return start
+    return vary(base_start(embodiment, episode), episode.perturbation, episode.rng)
 
 
 class Tabletop(Benchmark):

@@ -8,6 +8,7 @@ from vlassess_link import BenchmarkSpec, TaskSpec
 from vlassess_link.spaces import Component, Layout, end_effector_delta
 from vlassess_link.specs import CameraSpec
 
+from .levels import declared_axes
 from .scene import base_scene
 from .tasks import TASKS
 
@@ -49,6 +50,7 @@ def tabletop_spec(embodiment: str = "single") -> BenchmarkSpec:
         state=state_layout(embodiment),
         control_rate_hz=20.0,
         settling_steps=25,
+        axes=declared_axes(base_scene(embodiment)),
         hold_action=(0.0,) * action.size,
         licence="Apache-2.0",
     )
