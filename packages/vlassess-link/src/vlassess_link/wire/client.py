@@ -20,6 +20,7 @@ from vlassess_link.wire.dialling import NotYet, address_of, connect, retried
 from vlassess_link.wire.images import require_format
 from vlassess_link.wire.memory import SharedMemory, share
 from vlassess_link.wire.messages import Hello, Message
+from vlassess_link.wire.patterns import Read, Reader, Writer
 from vlassess_link.wire.websocket import WebSocket
 
 CLOSE_SECONDS = 1.0
@@ -60,6 +61,8 @@ class WireClient:
         self._websocket = websocket
         self._form = options.images
         self._memory: Optional[SharedMemory] = None
+        self._reader = Reader()
+        self._writer = Writer()
         self._out_of_band = messages.OUT_OF_BAND in hello.capabilities and options.images == "raw"
         websocket.trivial_mask = messages.OUT_OF_BAND in hello.capabilities
         self._seq = 1
@@ -68,6 +71,7 @@ class WireClient:
     def use_memory(self, memory: SharedMemory) -> None:
         """Send arrays through memory that the server has mapped; the client closes it."""
         self._memory = memory
+        self._writer = Writer(memory.view)
 
     @property
     def usable(self) -> bool:
@@ -95,18 +99,18 @@ class WireClient:
         self._awaiting = True
         try:
             self._send(frame, until)
-            message = self._receive(kind, deadline, until)
+            came, found, seq = self._receive(kind, deadline, until)
         except DecodeError as error:
             raise DecodeError(f"{self.url} sent no answer to the {kind} message: {error}") from error
-        if message.type == messages.ERROR:
-            raise messages.parse_error(message.payload)
-        if message.seq != self._seq or message.type != answer:
+        if came == messages.ERROR:
+            raise messages.parse_error(found)
+        if seq != self._seq or came != answer:
             raise DecodeError(
-                f"{self.url} answered {message.type} {message.seq} while {answer} {self._seq} was awaited: the answer "
-                "belongs to another message"
+                f"{self.url} answered {came} {seq} while {answer} {self._seq} was awaited: the answer belongs to "
+                "another message"
             )
         self._awaiting = False
-        return dict(message.payload)
+        return found
 
     def notify(self, kind: str, payload: Mapping[str, Any], deadline: float) -> None:
         """Send a message that is not answered.
@@ -124,6 +128,7 @@ class WireClient:
     def close(self) -> None:
         """Close the connection; waits `CLOSE_SECONDS` at most for the server's goodbye."""
         self._websocket.close(timeout=CLOSE_SECONDS)
+        self._writer.close()
         if self._memory is not None:
             self._memory.close()
             self._memory = None
@@ -131,10 +136,12 @@ class WireClient:
     def _frame(self, kind: str, payload: Mapping[str, Any]) -> Frame:
         if self._awaiting or not self._websocket.open:
             raise ConnectionLost(f"the connection to {self.url} is closed: start a new episode to open another")
-        message = Message(kind, payload, self._seq + 1)
-        memory = self._memory.view if self._memory is not None else None
-        frame = message.parts(memory) if self._out_of_band else message.pack(self._form)
-        self._seq += 1
+        seq = self._seq + 1
+        if self._out_of_band:
+            frame = self._writer.frame(kind, payload, seq)
+        else:
+            frame = Message(kind, payload, seq).pack(self._form)
+        self._seq = seq
         return frame
 
     def _send(self, frame: Frame, until: float) -> None:
@@ -145,9 +152,9 @@ class WireClient:
         except (ConnectionClosed, OSError) as error:
             raise ConnectionLost(f"the connection to {self.url} broke while sending: {error}") from None
 
-    def _receive(self, kind: str, deadline: float, until: float) -> Message:
+    def _receive(self, kind: str, deadline: float, until: float) -> Read:
         try:
-            return Message.unpack(self._websocket.recv(max(0.0, until - time.monotonic())))
+            return self._reader.read(self._websocket.recv(max(0.0, until - time.monotonic())))
         except TimeoutError:
             raise InferenceTimeout(
                 f"{self.url} did not answer the {kind} message within {deadline:g} s: mend the policy or raise the "

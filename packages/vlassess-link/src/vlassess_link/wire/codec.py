@@ -92,6 +92,18 @@ def pack_parts(message: Mapping[str, Any], memory: Optional[memoryview] = None) 
     return parts if len(parts) > 1 else bytes(parts[0])
 
 
+def pack_apart(message: Mapping[str, Any]) -> Tuple[bytes, Bodies]:
+    """Return the packed map of a message and, apart, the body of every array that it holds, however small.
+
+    Raises:
+        EncodeError: as `pack`.
+    """
+    bodies = Bodies()
+    packed = _packb(_Encoder("raw", bodies, least=0).encode(message, "message", 0))
+    _require_size(len(packed) + bodies.size)
+    return packed, bodies
+
+
 def unpack(frame: Buffer, memory: Optional[memoryview] = None) -> Dict[str, Any]:
     """Return the message of a frame.
 
@@ -167,9 +179,10 @@ def _refuse_extension(code: int, data: bytes) -> Any:
 class _Encoder:
     """Turns values into what MessagePack carries; bodies of arrays go aside where there is a place for them."""
 
-    def __init__(self, form: str, bodies: Optional[Bodies] = None) -> None:
+    def __init__(self, form: str, bodies: Optional[Bodies] = None, least: int = envelope.LEAST_BODY) -> None:
         self._form = form
         self._bodies = bodies
+        self._least = least
 
     def encode(self, value: Any, path: Path, depth: int) -> Any:
         if isinstance(value, (np.ndarray, np.generic)):
@@ -202,7 +215,7 @@ class _Encoder:
         whole = np.ascontiguousarray(value)
         body: Any = whole.reshape(-1).view(np.uint8).data if whole.size else b""
         encoded: Dict[str, Any] = {_ARRAY: True, "dtype": value.dtype.str, "shape": value.shape}
-        if self._bodies is not None and whole.nbytes >= envelope.LEAST_BODY:
+        if self._bodies is not None and whole.nbytes >= self._least:
             encoded[_AT] = self._bodies.add(body)
         else:
             encoded["data"] = body
@@ -318,7 +331,7 @@ def decode_array(data: Any, name: Any, shape: Any, path: Path, whole: bool = Tru
     """
     if not isinstance(data, (bytes, memoryview)):
         raise DecodeError(f"{named(path)} is an array whose data are not bytes")
-    dtype = _dtype(name) if isinstance(name, str) else None
+    dtype = carried_dtype(name) if isinstance(name, str) else None
     if dtype is None:
         problem = f"is an array of dtype {str(name)[:40]!r}; only bool, int, uint and float are read"
         raise DecodeError(f"{named(path)} {problem}")
@@ -337,7 +350,8 @@ def decode_array(data: Any, name: Any, shape: Any, path: Path, whole: bool = Tru
 
 
 @functools.lru_cache(maxsize=256)
-def _dtype(name: str) -> Optional[np.dtype[Any]]:
+def carried_dtype(name: str) -> Optional[np.dtype[Any]]:
+    """Return the dtype of that name, None where it is none that the wire carries."""
     if not _DTYPE.fullmatch(name):
         return None
     try:

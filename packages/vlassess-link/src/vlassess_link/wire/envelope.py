@@ -29,9 +29,9 @@ LEAST_BODY = 2048
 """Fewer bytes than this stay in the map, where they are cheaper."""
 ALIGNMENT = 64
 
-_HEAD = struct.Struct("<BBHII")
-_MARK = 0xC1
-_INLINE, _SHARED = 0, 1
+HEAD = struct.Struct("<BBHII")
+MARK = 0xC1
+INLINE, SHARED = 0, 1
 _ZEROS = bytes(ALIGNMENT)
 
 
@@ -40,19 +40,22 @@ class Bodies:
 
     Attributes:
         size: Bytes so far, the last one's padding not counted.
+        places: Where each of them will be.
     """
 
     def __init__(self) -> None:
         self.size = 0
+        self.places: List[int] = []
         self._parts: Parts = []
 
     def add(self, body: Buffer) -> int:
         """Keep a body for this frame and return where it will be."""
-        gap = -self.size % ALIGNMENT
+        gap = padding(self.size)
         if gap:
             self._parts.append(_ZEROS[:gap])
         at = self.size + gap
         self._parts.append(body)
+        self.places.append(at)
         self.size = at + len(body)
         return at
 
@@ -75,10 +78,15 @@ def close(packed: bytes, bodies: Bodies, memory: Optional[memoryview]) -> Parts:
         return [packed]
     if memory is not None and bodies.size <= len(memory):
         bodies.write(memory)
-        return [_HEAD.pack(_MARK, _SHARED, 0, len(packed), bodies.size) + packed]
-    gap = -(_HEAD.size + len(packed)) % ALIGNMENT
-    head = _HEAD.pack(_MARK, _INLINE, 0, len(packed), bodies.size) + packed + _ZEROS[:gap]
+        return [HEAD.pack(MARK, SHARED, 0, len(packed), bodies.size) + packed]
+    gap = padding(HEAD.size + len(packed))
+    head = HEAD.pack(MARK, INLINE, 0, len(packed), bodies.size) + packed + _ZEROS[:gap]
     return [head, *bodies.parts]
+
+
+def padding(size: int) -> int:
+    """Return how many bytes are missing to the next place where a body may begin."""
+    return -size % ALIGNMENT
 
 
 def open_frame(frame: Buffer, memory: Optional[memoryview]) -> Tuple[Buffer, Optional[memoryview]]:
@@ -87,24 +95,29 @@ def open_frame(frame: Buffer, memory: Optional[memoryview]) -> Tuple[Buffer, Opt
     Raises:
         DecodeError: the lengths do not fit, or there is no shared memory.
     """
-    if len(frame) == 0 or frame[0] != _MARK:
+    if len(frame) == 0 or frame[0] != MARK:
         return frame, None
-    if len(frame) < _HEAD.size:
+    if len(frame) < HEAD.size:
         raise DecodeError(f"the frame of {len(frame)} bytes is too short for its head")
-    _, place, reserved, map_size, size = _HEAD.unpack_from(frame)
-    if reserved or place not in (_INLINE, _SHARED):
+    _, place, reserved, map_size, size = HEAD.unpack_from(frame)
+    if reserved or place not in (INLINE, SHARED):
         raise DecodeError(f"the frame puts its arrays at place {place}/{reserved}, which this version does not know")
     view = memoryview(frame).toreadonly()
-    end = _HEAD.size + map_size
-    begin = end + (-end % ALIGNMENT if place == _INLINE else 0)
-    if len(view) != begin + (size if place == _INLINE else 0):
+    end = HEAD.size + map_size
+    begin = end + (padding(end) if place == INLINE else 0)
+    if len(view) != begin + (size if place == INLINE else 0):
         raise DecodeError(f"the frame has {len(view)} bytes; its head says {map_size} of a map and {size} of arrays")
-    if place == _INLINE:
-        return view[_HEAD.size : end], view[begin:]
-    return view[_HEAD.size :], _copied(memory, size)
+    if place == INLINE:
+        return view[HEAD.size : end], view[begin:]
+    return view[HEAD.size :], copied(memory, size)
 
 
-def _copied(memory: Optional[memoryview], size: int) -> memoryview:
+def copied(memory: Optional[memoryview], size: int) -> memoryview:
+    """Return so many bytes of shared memory, read-only and of the receiver's own.
+
+    Raises:
+        DecodeError: there are not so many.
+    """
     if memory is None or size > len(memory):
         raise DecodeError(f"the frame points at {size} bytes of shared memory; {len(memory or b'')} are shared")
     # The sender writes its next arrays there, while the model may still remember these.

@@ -62,7 +62,7 @@ OUT_OF_BAND = "out_of_band"
 SHARED_MEMORY = "shared_memory"
 CAPABILITIES = (CHUNKS, ACKS, QUERY, FLOAT32_IMAGES, OUT_OF_BAND, SHARED_MEMORY)
 
-OBSERVATION_KEYS = ("images", "task_description", "states", "state", "step", EXTENSION)
+OBSERVATION_KEYS = frozenset(("images", "task_description", "states", "state", "step", EXTENSION))
 """Names that no extra array of an observation can have."""
 
 
@@ -233,17 +233,13 @@ def observation_payload(obs: Observation) -> Dict[str, Any]:
     Raises:
         ObservationError: an extra has a name that the message uses itself.
     """
-    taken = sorted(set(obs.extras) & set(OBSERVATION_KEYS))
+    taken = sorted(OBSERVATION_KEYS.intersection(obs.extras)) if obs.extras else ()
     if taken:
         raise ObservationError(f"an extra array is called {taken[0]!r}, which the wire uses itself: rename it")
-    payload: Dict[str, Any] = {
-        "images": dict(obs.images),
-        "task_description": obs.instruction,
-        "step": obs.step,
-        **obs.extras,
-    }
+    payload: Dict[str, Any] = {"images": dict(obs.images), "task_description": obs.instruction, **obs.extras}
     if obs.state is not None:
         payload["states"] = obs.state
+    payload["step"] = obs.step
     return payload
 
 

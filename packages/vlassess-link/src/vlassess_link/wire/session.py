@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
-from typing import Any, Callable, Deque, Dict, Mapping, Optional
+from typing import Any, Callable, Deque, Dict, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -28,6 +28,10 @@ from vlassess_link.wire import codec, messages
 from vlassess_link.wire.codec import Frame
 from vlassess_link.wire.memory import attach
 from vlassess_link.wire.messages import Hello, Message
+from vlassess_link.wire.patterns import Reader, Writer
+
+Reply = Tuple[str, Mapping[str, Any]]
+"""Type and payload of an answer."""
 
 
 class ServerSession:
@@ -50,11 +54,11 @@ class ServerSession:
         self._alive = alive
         self._model = ModelSession(host.model, session_id)
         self._hello: Optional[Hello] = None
-        self._memory: Optional[memoryview] = None
+        self._reader, self._writer = Reader(), Writer()
         self.in_episode = False
         self._step = 0
         self._buffer: Deque[np.ndarray] = deque()
-        self._handlers: Dict[str, Callable[[Mapping[str, Any]], Optional[Message]]] = {
+        self._handlers: Dict[str, Callable[[Mapping[str, Any]], Optional[Reply]]] = {
             messages.HELLO: self._on_hello,
             messages.EPISODE_START: self._on_start,
             messages.OBSERVATION: self._on_observation,
@@ -71,14 +75,14 @@ class ServerSession:
         """
         seq = 0
         try:
-            message = Message.unpack(frame, self._memory)
-            seq = message.seq
-            if self._hello is None and message.type not in (messages.HELLO, messages.ERROR):
-                raise DecodeError(f"a {message.type} message came before hello: say hello first")
-            if message.type not in self._handlers:
-                raise DecodeError(f"a client sends no {message.type} message")
-            reply = self._handlers[message.type](message.payload)
-            return None if reply is None else self._frame(replace(reply, seq=seq))
+            kind, payload, seq = self._reader.read(frame)
+            if self._hello is None and kind not in (messages.HELLO, messages.ERROR):
+                raise DecodeError(f"a {kind} message came before hello: say hello first")
+            handler = self._handlers.get(kind)
+            if handler is None:
+                raise DecodeError(f"a client sends no {kind} message")
+            reply = handler(payload)
+            return None if reply is None else self._frame(*reply, seq)
         except EncodeError as error:
             self.in_episode = False
             return self._error(PredictError(f"the policy's answer cannot be sent: {error}"), seq)
@@ -107,23 +111,25 @@ class ServerSession:
         self.in_episode = False
         self.over = True
         self._host.left(self._id)
-        self._memory = None
+        self._reader.memory = None
         self._buffer.clear()
         self._handlers.clear()
 
-    def _frame(self, reply: Message) -> Frame:
-        return reply.parts() if self._has(messages.OUT_OF_BAND) else reply.pack()
+    def _frame(self, kind: str, payload: Mapping[str, Any], seq: int) -> Frame:
+        if self._has(messages.OUT_OF_BAND):
+            return self._writer.frame(kind, payload, seq)
+        return Message(kind, payload, seq).pack()
 
     def _error(self, error: Exception, seq: int) -> bytes:
         return Message(messages.ERROR, messages.error_payload(error), seq).pack()
 
-    def _on_hello(self, payload: Mapping[str, Any]) -> Message:
+    def _on_hello(self, payload: Mapping[str, Any]) -> Reply:
         hello = messages.parse_hello(payload)
-        self._memory = attach(hello.memory, codec.MAX_FRAME_BYTES) if hello.memory is not None else None
-        self._hello = hello
-        return Message(messages.HELLO, messages.hello_answer(self._host.spec, self._id, self._memory is not None))
+        memory = attach(hello.memory, codec.MAX_FRAME_BYTES) if hello.memory is not None else None
+        self._reader.memory, self._hello = memory, hello
+        return messages.HELLO, messages.hello_answer(self._host.spec, self._id, memory is not None)
 
-    def _on_start(self, payload: Mapping[str, Any]) -> Optional[Message]:
+    def _on_start(self, payload: Mapping[str, Any]) -> Optional[Reply]:
         start, seed = messages.parse_start(payload)
         if not start.episode_id:
             start = replace(start, episode_id=self._id)
@@ -136,24 +142,24 @@ class ServerSession:
         self._call(self._model.start_episode, start, self._host.next_seed() if seed is None else seed)
         self.in_episode = True
         self._host.metrics.count("episodes")
-        return Message(messages.EPISODE_START, {}) if self._has(messages.ACKS) else None
+        return (messages.EPISODE_START, {}) if self._has(messages.ACKS) else None
 
-    def _on_observation(self, payload: Mapping[str, Any]) -> Message:
+    def _on_observation(self, payload: Mapping[str, Any]) -> Reply:
         if not self.in_episode:
             raise DecodeError("an observation came before episode_start: an episode must be started first")
         obs = messages.parse_observation(payload, self._step)
         self._step = obs.step + 1
         if self._has(messages.CHUNKS):
-            return Message(messages.ACTION, messages.action_payload(self._predict(obs)))
+            return messages.ACTION, messages.action_payload(self._predict(obs))
         if not self._buffer:
             spec = self._host.spec
             used = 1 if spec.observe == "every_step" else spec.horizon
             self._buffer.extend(self._predict(obs).actions[:used])
-        return Message(messages.ACTION, messages.one_action_payload(self._buffer.popleft()))
+        return messages.ACTION, messages.one_action_payload(self._buffer.popleft())
 
-    def _on_query(self, payload: Mapping[str, Any]) -> Message:
+    def _on_query(self, payload: Mapping[str, Any]) -> Reply:
         observations, seed = messages.parse_query(payload)
-        return Message(messages.QUERY, messages.answers_payload(self._call(self._model.query, observations, seed)))
+        return messages.QUERY, messages.answers_payload(self._call(self._model.query, observations, seed))
 
     def _on_end(self, payload: Mapping[str, Any]) -> None:
         self.in_episode = False

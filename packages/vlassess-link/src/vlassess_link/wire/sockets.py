@@ -11,13 +11,17 @@ import contextlib
 import select
 import socket
 import ssl
+import struct
+import sys
 import threading
 import time
-from typing import List, Optional, Sequence, Union
+from typing import Optional, Sequence, Union
 
 Buffer = Union[bytes, bytearray, memoryview]
 
 _BUFFERS = 512  # well below what one sendmsg() takes
+_SHORT_SECONDS = 1.0
+_TIMEVAL = struct.Struct("@ll")
 
 
 class Stream(abc.ABC):
@@ -30,8 +34,8 @@ class Stream(abc.ABC):
         self._writable.register(sock, select.POLLOUT)
 
     @abc.abstractmethod
-    def recv_into(self, view: memoryview, until: Optional[float]) -> int:
-        """Read at least one byte and return how many.
+    def recv_into(self, view: memoryview, until: Optional[float], whole: bool = False) -> int:
+        """Read at least one byte and return how many; ``whole``: rather wait for all than return some.
 
         Raises:
             TimeoutError: none came in time.
@@ -58,33 +62,54 @@ class Stream(abc.ABC):
 
 
 class PlainStream(Stream):
-    """A socket without TLS: buffers go to the system as they are."""
+    """A socket without TLS: buffers go to the system as they are.
+
+    The system itself ends a read that takes too long (SO_RCVTIMEO), which saves the call that asks whether there is
+    anything to read. It is told a shorter time than is left, so that the same serves many messages.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         super().__init__(sock)
         sock.settimeout(None)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._limit = 0.0  # the system's, 0.0: none
 
-    def recv_into(self, view: memoryview, until: Optional[float]) -> int:
+    def recv_into(self, view: memoryview, until: Optional[float], whole: bool = False) -> int:
         """See `Stream.recv_into`."""
-        if until is not None:
-            _wait(self._readable, until, "sent nothing")
-        return _some(self._sock.recv_into(view))
+        waiting = socket.MSG_WAITALL if whole else 0
+        if until is None:
+            self._end_reads_after(0.0)
+            return _some(self._sock.recv_into(view, 0, waiting))
+        left = until - time.monotonic()
+        if left > _SHORT_SECONDS and sys.platform == "linux":
+            if not left / 2 <= self._limit <= left:
+                self._end_reads_after(left * 0.75)
+            try:
+                return _some(self._sock.recv_into(view, 0, waiting))
+            except BlockingIOError:
+                pass  # the rest of the time is waited for below
+        while True:
+            try:
+                return _some(self._sock.recv_into(view, 0, socket.MSG_DONTWAIT))
+            except BlockingIOError:
+                _wait(self._readable, until, "sent nothing")
 
     def send(self, parts: Sequence[Buffer], until: Optional[float]) -> None:
         """See `Stream.send`."""
-        rest: List[Buffer] = [part for part in parts if len(part)]
         flags = 0 if until is None else socket.MSG_DONTWAIT
-        while rest:
+        while parts:
             try:
-                sent = self._sock.sendmsg(rest[:_BUFFERS], (), flags)
+                sent = self._sock.sendmsg(parts[:_BUFFERS], (), flags)
             except BlockingIOError:
                 _wait(self._writable, until, "took no bytes")
-                continue
-            while rest and sent >= len(rest[0]):
-                sent -= len(rest.pop(0))
-            if sent:
-                rest[0] = memoryview(rest[0])[sent:]
+            else:
+                parts = _behind(parts, sent)
+
+    def _end_reads_after(self, seconds: float) -> None:
+        if seconds != self._limit:
+            value = _TIMEVAL.pack(int(seconds), int(seconds % 1 * 1e6))
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, value)
+            self._limit = seconds
 
 
 class TlsStream(Stream):
@@ -96,8 +121,8 @@ class TlsStream(Stream):
         self._one_at_a_time = threading.Lock()
         sock.setblocking(False)
 
-    def recv_into(self, view: memoryview, until: Optional[float]) -> int:
-        """See `Stream.recv_into`."""
+    def recv_into(self, view: memoryview, until: Optional[float], whole: bool = False) -> int:
+        """See `Stream.recv_into`; never waits for all, which is its right."""
         while True:
             try:
                 with self._one_at_a_time:
@@ -129,6 +154,15 @@ def _wait(poller: select.poll, until: Optional[float], what: str) -> None:
     milliseconds = None if until is None else max(0.0, until - time.monotonic()) * 1000.0
     if not poller.poll(milliseconds):
         raise TimeoutError(f"the peer {what} in time")
+
+
+def _behind(parts: Sequence[Buffer], sent: int) -> Sequence[Buffer]:
+    """Return what is left of the buffers when so many of their bytes are sent."""
+    for number, part in enumerate(parts):
+        if sent < len(part):
+            return [memoryview(part)[sent:], *parts[number + 1 :]]
+        sent -= len(part)
+    return ()
 
 
 def _some(count: int) -> int:

@@ -27,9 +27,12 @@ from vlassess_link.wire.sockets import Buffer, Stream
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 _CONTINUATION = 0
 _CONTROL_BYTES = 125
-_CHUNK_BYTES = 16384
+_CHUNK_BYTES = 8192
 _FRAGMENTS = 512
 _TRIVIAL = bytes(4)
+_WHOLE_BINARY = 0x80 | BINARY
+_TWO_BYTES, _EIGHT_BYTES = struct.Struct("!H"), struct.Struct("!Q")
+_SMALL_HEAD, _MIDDLE_HEAD, _LARGE_HEAD = struct.Struct("!BB"), struct.Struct("!BBH"), struct.Struct("!BBQ")
 NORMAL, GOING_AWAY, PROTOCOL_ERROR, BAD_TEXT, TOO_BIG = 1000, 1001, 1002, 1007, 1009
 
 
@@ -61,11 +64,14 @@ class WebSocket:
         self._stream = stream
         self._client = client
         self._max_size = max_size
-        self._buffer = bytearray(rest)
-        self._scratch = bytearray(_CHUNK_BYTES)
+        # What was read and not yet used lies in the buffer between begin and end.
+        self._buffer = bytearray(rest.ljust(_CHUNK_BYTES, b"\0"))
+        self._scratch = memoryview(self._buffer)
+        self._begin, self._end = 0, len(rest)
         self._reading = threading.Lock()
         self._sending = threading.Lock()
-        self._over = threading.Event()
+        self._over = False
+        self._ended = threading.Event()
         self._sent: Optional[Close] = None
         self._received: Optional[Close] = None
         self._until: Optional[float] = None
@@ -73,7 +79,7 @@ class WebSocket:
     @property
     def open(self) -> bool:
         """Whether no goodbye was said on either side, as far as was read."""
-        return not self._over.is_set() and self._sent is None
+        return not self._over and self._sent is None
 
     @property
     def alive(self) -> bool:
@@ -98,12 +104,12 @@ class WebSocket:
                 return self._message()
             except _Broken as error:
                 self._say_goodbye(error.code, str(error))
-                self._end()
+                self._finish()
                 raise self._closed() from None
             except TimeoutError:
                 raise
             except OSError:
-                self._end()
+                self._finish()
                 raise self._closed() from None
 
     def send(self, message: Union[str, Buffer, Sequence[Buffer]], timeout: Optional[float] = None) -> None:
@@ -114,19 +120,20 @@ class WebSocket:
             ConnectionClosed: the connection is closed.
         """
         kind = TEXT if isinstance(message, str) else BINARY
+        parts: Sequence[Buffer]
         if isinstance(message, str):
-            parts: List[Buffer] = [message.encode()]
+            parts = (message.encode(),)
         else:
-            parts = [message] if isinstance(message, (bytes, bytearray, memoryview)) else list(message)
+            parts = (message,) if isinstance(message, (bytes, bytearray, memoryview)) else message
         if not self.open:
             raise self._closed()
         try:
             self._write(kind, parts, timeout)
         except TimeoutError:
-            self._end()
+            self._finish()
             raise
         except OSError:
-            self._end()
+            self._finish()
             raise self._closed() from None
 
     def close(self, code: int = NORMAL, reason: str = "", timeout: float = 1.0) -> None:
@@ -138,8 +145,8 @@ class WebSocket:
             finally:
                 self._reading.release()
         else:
-            self._over.wait(timeout)
-        self._end()
+            self._ended.wait(timeout)
+        self._finish()
         # Only when nobody reads any more may the descriptor's number go to somebody else.
         if self._reading.acquire(timeout=timeout):
             self._stream.close()
@@ -150,18 +157,18 @@ class WebSocket:
 
         Whoever is busy for long has this called from time to time, or the peer may think it dead.
         """
-        if self._over.is_set() or not self._reading.acquire(blocking=False):
+        if self._over or not self._reading.acquire(blocking=False):
             return
         try:
             self._until = 0.0
             self._control_frames()
         except _Broken as error:
             self._say_goodbye(error.code, str(error))
-            self._end()
+            self._finish()
         except TimeoutError:
             pass
         except OSError:
-            self._end()
+            self._finish()
         finally:
             self._reading.release()
 
@@ -197,38 +204,45 @@ class WebSocket:
 
     def _head(self, begun: bool) -> Tuple[bool, int, int, bytes]:
         """Return (final, opcode, length, mask) of the next frame; ``begun``: a message is half there."""
-        try:
-            self._fill(2)
-        except TimeoutError:
-            if begun or self._buffer:
-                self._end()
-            raise
         parsed = self._parse_head()
+        if parsed is None:
+            try:
+                self._fill()
+            except TimeoutError:
+                if begun or self._begin < self._end:
+                    self._finish()
+                raise
+            parsed = self._parse_head()
         while parsed is None:
-            self._fill(len(self._buffer) + 1, fatal=True)
+            self._fill(fatal=True)
             parsed = self._parse_head()
         final, opcode, length, mask, used = parsed
-        del self._buffer[:used]
+        self._begin += used
         return final, opcode, length, mask
 
     def _parse_head(self) -> Optional[Tuple[bool, int, int, bytes, int]]:
         """Return the next frame's head and its size, None while it is not whole."""
-        data = self._buffer
-        if len(data) < 2:
+        data, begin = self._buffer, self._begin
+        there = self._end - begin
+        if there < 2:
             return None
-        first, second = data[0], data[1]
+        first, second = data[begin], data[begin + 1]
         length, used = second & 0x7F, 2
         if length > _CONTROL_BYTES:
-            form, used = ("!H", 4) if length == 126 else ("!Q", 10)
-            if len(data) < used:
+            form, used = (_TWO_BYTES, 4) if length == 126 else (_EIGHT_BYTES, 10)
+            if there < used:
                 return None
-            (length,) = struct.unpack_from(form, data, 2)
-        masked = bool(second & 0x80)
-        if len(data) < used + 4 * masked:
+            (length,) = form.unpack_from(data, begin + 2)
+        masked = second >= 0x80
+        if there < used + 4 * masked:
             return None
-        self._check_head(first, masked, length)
-        mask = bytes(data[used : used + 4]) if masked else _TRIVIAL
-        return bool(first & 0x80), first & 0x0F, length, mask, used + 4 * masked
+        if first != _WHOLE_BINARY or masked == self._client or length > self._max_size:
+            self._check_head(first, masked, length)
+        mask = _TRIVIAL
+        if masked:
+            used += 4
+            mask = bytes(data[begin + used - 4 : begin + used])
+        return first >= 0x80, first & 0x0F, length, mask, used
 
     def _check_head(self, first: int, masked: bool, length: int) -> None:
         opcode = first & 0x0F
@@ -242,48 +256,53 @@ class WebSocket:
             raise _Broken(TOO_BIG, f"more than {self._max_size} bytes in one message")
 
     def _payload(self, length: int, mask: bytes) -> memoryview:
-        payload = np.empty(length, np.uint8)
-        view = payload.data
-        ready = min(length, len(self._buffer))
-        view[:ready] = self._buffer[:ready]
-        del self._buffer[:ready]
-        try:
-            while ready < length:
-                ready += self._receive(view[ready:])
-        except TimeoutError:
-            self._end()
-            raise
-        if mask != _TRIVIAL:
-            _apply_mask(payload, mask)
+        begin, ready = self._begin, self._end - self._begin
+        if length <= ready:
+            self._begin += length
+            view = memoryview(self._buffer[begin : begin + length])
+        else:
+            view = np.empty(length, np.uint8).data
+            view[:ready] = self._scratch[begin : self._end]
+            self._begin = self._end = 0
+            try:
+                while ready < length:
+                    ready += self._receive(view[ready:], whole=True)
+            except TimeoutError:
+                self._finish()
+                raise
+        if mask != _TRIVIAL and length:
+            _apply_mask(np.frombuffer(view, np.uint8), mask)
         return view
 
-    def _fill(self, count: int, fatal: bool = False) -> None:
-        """Read until the buffer holds ``count`` bytes; ``fatal``: running out of time ends the connection."""
-        scratch = memoryview(self._scratch)
+    def _fill(self, fatal: bool = False) -> None:
+        """Read what there is; ``fatal``: running out of time ends the connection."""
+        if self._begin:
+            rest = self._buffer[self._begin : self._end]
+            self._scratch[: len(rest)] = rest
+            self._begin, self._end = 0, len(rest)
         try:
-            while len(self._buffer) < count:
-                self._buffer += scratch[: self._receive(scratch)]
+            self._end += self._receive(self._scratch[self._end :] if self._end else self._scratch)
         except TimeoutError:
             if fatal:
-                self._end()
+                self._finish()
             raise
 
-    def _receive(self, view: memoryview) -> int:
-        if self._over.is_set():
+    def _receive(self, view: memoryview, whole: bool = False) -> int:
+        if self._over:
             raise ConnectionResetError("the connection is closed")
-        return self._stream.recv_into(view, self._until)
+        return self._stream.recv_into(view, self._until, whole)
 
     def _control_frames(self) -> None:
         while True:
             parsed = self._parse_head()
-            if parsed is not None and (parsed[1] < CLOSE or len(self._buffer) >= parsed[4] + parsed[2]):
-                if parsed[1] < CLOSE:
-                    return
+            if parsed is not None and parsed[1] < CLOSE:
+                return
+            if parsed is not None and self._end - self._begin >= parsed[4] + parsed[2]:
                 _, opcode, length, mask, used = parsed
-                del self._buffer[:used]
+                self._begin += used
                 self._control(opcode, self._payload(length, mask))
             else:
-                self._fill(len(self._buffer) + 1)
+                self._fill()
 
     def _control(self, opcode: int, payload: memoryview) -> None:
         if opcode == PING:
@@ -291,20 +310,20 @@ class WebSocket:
         elif opcode == CLOSE:
             self._received = Close.parse(bytes(payload)) if _sound(payload) else Close(PROTOCOL_ERROR, "")
             self._say_goodbye(self._received.code if _sendable(self._received.code) else NORMAL, "")
-            self._end()
+            self._finish()
             raise OSError("the peer said goodbye")
 
     # Writing
 
-    def _write(self, opcode: int, parts: List[Buffer], timeout: Optional[float]) -> None:
-        length = sum(len(part) for part in parts)
+    def _write(self, opcode: int, parts: Sequence[Buffer], timeout: Optional[float]) -> None:
+        length = sum(map(len, parts))
         masked = 0x80 if self._client else 0
         if length <= _CONTROL_BYTES:
-            head = struct.pack("!BB", 0x80 | opcode, masked | length)
+            head = _SMALL_HEAD.pack(0x80 | opcode, masked | length)
         elif length < 2**16:
-            head = struct.pack("!BBH", 0x80 | opcode, masked | 126, length)
+            head = _MIDDLE_HEAD.pack(0x80 | opcode, masked | 126, length)
         else:
-            head = struct.pack("!BBQ", 0x80 | opcode, masked | 127, length)
+            head = _LARGE_HEAD.pack(0x80 | opcode, masked | 127, length)
         if self._client:
             mask = _TRIVIAL if self.trivial_mask else os.urandom(4)
             head += mask
@@ -315,25 +334,26 @@ class WebSocket:
             self._stream.send([head, *parts], until)
 
     def _say_goodbye(self, code: int, reason: str) -> None:
-        if self._sent is not None or self._over.is_set():
+        if self._sent is not None or self._over:
             return
         self._sent = Close(code, reason[:100])
         try:
             self._write(CLOSE, [self._sent.serialize()], 1.0)
         except OSError:
-            self._end()
+            self._finish()
 
     def _drain(self, timeout: float) -> None:
         self._until = time.monotonic() + timeout
         try:
-            while not self._over.is_set():
+            while not self._over:
                 self._message()
         except (OSError, _Broken):
             pass
 
-    def _end(self) -> None:
-        if not self._over.is_set():
-            self._over.set()
+    def _finish(self) -> None:
+        if not self._over:
+            self._over = True
+            self._ended.set()
             self._stream.shut()
 
     def _closed(self) -> ConnectionClosed:
