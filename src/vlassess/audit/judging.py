@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +19,7 @@ from vlassess.audit.components import (
 )
 from vlassess.audit.leaks import leaked
 from vlassess.audit.members import Member, Pair, pairs_of
-from vlassess.schema.cells import PlannedCell
+from vlassess.schema.cells import PlannedCell, key_of
 from vlassess.schema.summary import CellAudit, ComponentChange
 from vlassess_link.specs import CAMERA, BenchmarkSpec
 
@@ -79,7 +79,8 @@ class _Findings:
         self._axes = around.spec.axes
         self._pairs = pairs
         self._allowed = axis.may_change([camera.name for camera in around.spec.cameras], cell.level)
-        self._deliverable = self._allowed & _deliverables(around.spec)
+        self._declared = axis.may_change((), cell.level)
+        self._deliverable = self._declared & _deliverables(around.spec)
         self._differing = [differing(pair) for pair in pairs]
         self._unrepeatable = unrepeatable([member for member in around.members if _concerns(member, pairs)])
         self._compared = Counter(name for found in self._differing for name in found)
@@ -98,7 +99,7 @@ class _Findings:
         yield from self._undelivered()
         if self.changed == 0 and self._evidence and not self._may_be_chance:
             yield (
-                f"no-op: nothing that {self._axis} may change ({_listed(self._allowed)}) differs from the "
+                f"no-op: nothing that {self._axis} may change ({_listed(self._declared)}) differs from the "
                 f"control's in any of {_pairs(len(self._pairs))}"
             )
         elif self._text_stands_still and self.starts >= FEW_STARTS:
@@ -155,7 +156,9 @@ class _Findings:
     def _evidence(self) -> frozenset[str]:
         """The components that show the factor: of what reaches the policy, else of the simulator where nothing can."""
         if not self._deliverable:
-            return frozenset(name for name in self._compared if name.startswith(SIMULATOR) and self._may(name))
+            measured = frozenset(name for name in self._compared if touched_name(name) in self._declared)
+            seen = frozenset(name for name in self._compared if name.startswith(CAMERA) and self._changed[name])
+            return measured | seen
         return frozenset(
             name
             for name in self._compared
@@ -190,22 +193,28 @@ class _Findings:
             )
 
     def _undelivered(self) -> Iterator[str]:
-        """Yield where the benchmark's reset gave another instruction and the policy was given the control's."""
-        meant = [pair for pair in self._pairs if pair.cell.record.instruction != pair.control.record.instruction]
-        places: Mapping[str, int] = Counter(place for pair in meant for place in _same_texts(pair))
+        """Yield where a pair's texts differ at one place and are the control's at another that the policy reads."""
+        meant = [pair for pair in self._pairs if len(set(_texts_differ(pair).values())) == 2 or _meant(pair)]
+        places = Counter(place for pair in meant for place, differs in _texts_differ(pair).items() if not differs)
         for place, count in places.items():
             yield (
-                f"instruction not delivered: reset gave another one than the control's in {len(meant)} of "
-                f"{_pairs(len(self._pairs))}, and {place} had the control's in {count}"
+                f"instruction not delivered: it is another than the control's in {len(meant)} of "
+                f"{_pairs(len(self._pairs))}, but {place} had the control's in {count}"
             )
 
 
-def _same_texts(pair: Pair) -> Iterator[str]:
+def _texts_differ(pair: Pair) -> dict[str, bool]:
+    """Return, for each place where the policy is given the instruction, whether it differs from the control's."""
     cell, control = (parts_of(member)[INSTRUCTION] for member in pair)
-    if cell[1] == control[1]:
-        yield "the observation"
-    if cell[0] is not None and cell[0] == control[0]:
-        yield "the episode's start"
+    found = {"the observation": bool(cell[1] != control[1])}
+    if cell[0] is not None:
+        found["the episode's start"] = bool(cell[0] != control[0])
+    return found
+
+
+def _meant(pair: Pair) -> bool:
+    """Return whether the benchmark's reset gave another instruction than the control's."""
+    return pair.cell.record.instruction != pair.control.record.instruction
 
 
 def _deliverables(spec: BenchmarkSpec) -> frozenset[str]:
@@ -216,8 +225,8 @@ def _deliverables(spec: BenchmarkSpec) -> frozenset[str]:
 
 
 def _concerns(member: Member, pairs: Sequence[Pair]) -> bool:
-    cells = {tuple(sorted(side.episode.perturbation.items())) for side in pairs[0]}
-    return tuple(sorted(member.episode.perturbation.items())) in cells
+    """Return whether an episode is of the pairs' cell or of its control."""
+    return key_of(member.episode.perturbation) in {key_of(side.episode.perturbation) for side in pairs[0]}
 
 
 def _listed(names: Iterable[str]) -> str:
