@@ -46,6 +46,13 @@ def tabletop() -> Iterator[Tabletop]:
     benchmark.close()
 
 
+@pytest.fixture(scope="module")
+def bimanual() -> Iterator[Tabletop]:
+    benchmark: Tabletop = load_target(f"{FOLDER / 'adapter.py'}:Tabletop", Benchmark, {"embodiment": "bimanual"})
+    yield benchmark
+    benchmark.close()
+
+
 def new_episode(suite: str = "pick", task: str = "red_block", seed: int = 7, **fields: Any) -> Episode:
     given: dict[str, Any] = {"policy_seed": 0, "step_limit": 120, "index": 0, **fields}
     return Episode(

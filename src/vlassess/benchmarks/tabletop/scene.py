@@ -262,8 +262,8 @@ SCENE = Scene(arms=(Arm(),), items=_ITEMS, cameras=(_AGENT, _wrist("")), lights=
 """The scene of ``tabletop-v1``."""
 
 _TWO_ARMS = (
-    Arm("left_", base=(0.0, 0.20, 0.0), home=(0.26, 0.30, 0.28)),
-    Arm("right_", base=(0.0, -0.20, 0.0), home=(0.26, -0.30, 0.28)),
+    Arm("left_", base=(0.0, 0.20, 0.0), home=(0.30, 0.20, 0.30)),
+    Arm("right_", base=(0.0, -0.20, 0.0), home=(0.30, -0.20, 0.30)),
 )
 _BIMANUAL = replace(SCENE, arms=_TWO_ARMS, cameras=(_AGENT, *(_wrist(arm.prefix) for arm in _TWO_ARMS)))
 _EMBODIMENTS = {"single": SCENE, "bimanual": _BIMANUAL}
