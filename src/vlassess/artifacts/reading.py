@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from vlassess.artifacts.pictures import Place
-from vlassess.media import comment_of, frames_of, title_of
+from vlassess.media import comment_of, count_of, frames_of, title_of
 from vlassess_link.errors import VlassessError
 
 
@@ -37,6 +37,11 @@ class Camera:
     def exact(self) -> bool:
         """Whether no pixel has been changed."""
         return self.place is None
+
+    @property
+    def count(self) -> int:
+        """How many pictures there are."""
+        return count_of(self.file)
 
     def pictures(self) -> Iterator[np.ndarray]:
         """Yield each picture, (height, width, 3) uint8."""
@@ -72,6 +77,18 @@ class Recording:
             return None
         return cls(folder, cameras)
 
+    def attempts(self) -> set[int]:
+        """Return which attempts the files are of: more than one where a later attempt left some files of an earlier.
+
+        Raises:
+            RecordingError: a file cannot be read.
+        """
+        comments = [comment_of(camera.file) for camera in self.cameras]
+        file = self.folder / "steps.parquet"
+        if file.is_file():
+            comments.append((_parquet(file).metadata.metadata or {}).get(b"comment", b"{}").decode())
+        return {_attempt(comment) for comment in comments}
+
     def steps(self) -> dict[str, np.ndarray]:
         """Return the columns of ``steps.parquet``; vectors as (n, size), where one is missing as NaN. Empty without it.
 
@@ -81,13 +98,7 @@ class Recording:
         file = self.folder / "steps.parquet"
         if not file.is_file():
             return {}
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            table = pq.read_table(file)
-        except (OSError, pa.ArrowException) as error:
-            raise RecordingError(f"{file} cannot be read ({error}); it is not whole") from error
+        table = _parquet(file).read()
         return {name: _array(table.column(name)) for name in table.column_names}
 
 
@@ -100,6 +111,23 @@ def _in_video(file: Path) -> list[Camera]:
     except (ValueError, KeyError, TypeError):  # an earlier version's video, or somebody else's
         return []
     return [Camera(place.camera, file, place) for place in places if place.scale > 0]
+
+
+def _attempt(comment: str) -> int:
+    try:
+        return int(json.loads(comment)["attempt"])
+    except (ValueError, KeyError, TypeError):
+        return 0
+
+
+def _parquet(file: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(file)
+    except (OSError, pa.ArrowException) as error:
+        raise RecordingError(f"{file} cannot be read ({error}); it is not whole") from error
 
 
 def _array(column: Any) -> np.ndarray:

@@ -109,12 +109,12 @@ def write_cameras(spool: Spool, shelf: Shelf) -> None:
         EncodeError: PyAV has no lossless encoder, or a camera's pictures change their size.
     """
     codec = chosen(LOSSLESS)
-    names = camera_files(spool.cameras)
+    names, told = camera_files(spool.cameras), metadata_of(*_both(shelf))
     partial = [shelf.target / f".partial-{name}" for name in names]
     try:
         with ExitStack() as stack:
             writers = [
-                stack.enter_context(VideoWriter(path, codec, shelf.kept.fps, {"title": camera}))
+                stack.enter_context(VideoWriter(path, codec, shelf.kept.fps, {**told, "title": camera}))
                 for path, camera in zip(partial, spool.cameras, strict=True)
             ]
             for frame in spool.pictures():

@@ -2,7 +2,7 @@
 
 from vlassess.media.codecs import COMPACT, LOSSLESS, Codec, EncodeError, chosen
 from vlassess.media.images import png, unpng
-from vlassess.media.videos import VideoWriter, comment_of, frames_of, rate_of, stream_info, title_of
+from vlassess.media.videos import VideoWriter, comment_of, count_of, frames_of, rate_of, stream_info, title_of
 
 __all__ = [
     "COMPACT",
@@ -12,6 +12,7 @@ __all__ = [
     "VideoWriter",
     "chosen",
     "comment_of",
+    "count_of",
     "frames_of",
     "png",
     "rate_of",

@@ -137,6 +137,14 @@ def frames_of(path: Path, first: int = 0, count: int | None = None) -> Iterator[
             yield image
 
 
+def count_of(path: Path) -> int:
+    """Return how many pictures a video has; none is decoded."""
+    import av
+
+    with av.open(str(path)) as container:
+        return sum(packet.size > 0 for packet in container.demux(video=0))
+
+
 def title_of(path: Path) -> str:
     """Return the title in a video's container, empty where it has none."""
     return _told(path, "title")
@@ -151,7 +159,7 @@ def _told(path: Path, key: str) -> str:
     import av
 
     with av.open(str(path)) as container:
-        return str(container.metadata.get(key, ""))
+        return next((text for name, text in container.metadata.items() if name.lower() == key), "")
 
 
 def stream_info(path: Path) -> dict[str, Any]:
