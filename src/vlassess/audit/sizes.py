@@ -28,7 +28,9 @@ def with_sizes(audit: CellAudit, pairs: Iterable[tuple[Arrays, Arrays]]) -> Cell
         one.model_copy(update={"largest": largest[one.name]}) if one.name in largest else one
         for one in audit.components
     )
-    return audit.model_copy(update={"components": components})
+    strange = [one for one in components if one.changed and not one.touched and one.largest is not None]
+    notes = (f"{one.name} differs by up to {one.largest:.3g}" for one in strange)
+    return audit.model_copy(update={"components": components, "notes": (*audit.notes, *notes)})
 
 
 def named_arrays(inputs: Mapping[str, np.ndarray], parts: Sequence[tuple[str, int]], cameras: Iterable[str]) -> Arrays:

@@ -32,7 +32,7 @@ app = typer.Typer(
 
 EXIT_CODES = (
     "Exit codes: 0 complete; 2 usage or config; 3 incomplete, errors left, or nothing but policy errors; "
-    "4 a gate failed; 130 interrupted."
+    "4 a gate failed; 5 a cell is invalid, its factor was not delivered alone; 130 interrupted."
 )
 
 

@@ -50,6 +50,8 @@ def _overrides(options: RunOptions) -> list[str]:
         overrides.append(f"execution.workers={options.workers}")
     if options.min_success is not None:
         overrides.append(f"gates.min_success={options.min_success!r}")
+    if options.audit is not None:
+        overrides.append(f"audit={options.audit.value}")
     return [*overrides, *_video(options.video), *_comparison(options)]
 
 

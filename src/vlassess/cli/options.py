@@ -84,6 +84,13 @@ class Mode(str, enum.Enum):
     realtime = "realtime"
 
 
+class Audit(str, enum.Enum):
+    """How cells are audited."""
+
+    digests = "digests"
+    arrays = "arrays"
+
+
 def _none() -> list[str]:
     return []
 
@@ -124,6 +131,14 @@ class RunOptions:
         ),
     ] = None
     video: Video = None
+    audit: Annotated[
+        Audit | None,
+        typer.Option(
+            help="How it is checked what of each cell reached the policy; arrays: keep first observations, to show by "
+            "how much a cell that fails differs.",
+            show_default=False,
+        ),
+    ] = None
     shard: ShardOf = None
     limit: Limit = None
     compare_with: Annotated[

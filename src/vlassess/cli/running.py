@@ -60,6 +60,7 @@ def command_of(options: RunOptions) -> tuple[str, ...]:
         "--min-success": options.min_success,
         "--mode": None if options.mode is None else options.mode.value,
         "--video": options.video,
+        "--audit": None if options.audit is None else options.audit.value,
         "--limit": options.limit,
         "--compare-with": options.compare_with,
         "--stop-when-decided": options.stop_when_decided,

@@ -26,11 +26,12 @@ KINDS = ("benchmarks", "policies", "configs")
 def plan(options: PlanOptions) -> int:
     """Print every work item of a config."""
     from vlassess import pipeline
-    from vlassess.plan import make_plan, plan_hash
+    from vlassess.plan import added_controls, make_plan, plan_hash, planned_cells
     from vlassess.sharding import parse_shard
 
     config = planned_config(options)
-    whole = make_plan(config, pipeline.benchmark_spec(pipeline.resolve(config, Catalog.discover(), say), config))
+    spec = pipeline.benchmark_spec(pipeline.resolve(config, Catalog.discover(), say), config)
+    whole = make_plan(config, spec)
     shard = None if options.shard is None else parse_shard(options.shard)
     items = pipeline.taken(whole, pipeline.part_of(whole, options.limit, shard))
     if options.json:
@@ -43,6 +44,8 @@ def plan(options: PlanOptions) -> int:
         console().print(f"{len(items)} of the plan's {len(whole)} items: {episodes} episodes")
     else:
         console().print(f"{len(items)} items: {episodes} episodes for each of {len(config.policies)} policies")
+    for sentence in added_controls(planned_cells(config, spec)):
+        console().print(sentence)
     return 0
 
 

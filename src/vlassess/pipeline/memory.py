@@ -11,6 +11,7 @@ from pathlib import Path
 from vlassess.catalog import Catalog
 from vlassess.execution import Coordinator, Ending, Fleet, NoArtifacts, StopSwitch, stop_on_signals
 from vlassess.pipeline.factors import summary_of
+from vlassess.pipeline.recording import kept
 from vlassess.pipeline.runs import make_manifest, work_of
 from vlassess.pipeline.sides import benchmark_spec, resolve, staged
 from vlassess.plan import make_plan
@@ -57,8 +58,10 @@ def hold(config: RunConfig, catalog: Catalog, listener: Listener, stop: StopSwit
     Raises:
         VlassessError: nothing was run, and why; see `vlassess.pipeline.start`.
     """
-    if config.artifacts.wanted:
-        raise ContractError("artifacts are files, and this run has no directory: give `output`, or leave artifacts out")
+    if kept(config).wanted:
+        raise ContractError(
+            "artifacts are files, and this run has no directory: give `output`, or leave artifacts and arrays out"
+        )
     require(config.tracking)
     if config.comparison is not None and config.comparison.stop_when_decided:
         raise ContractError(

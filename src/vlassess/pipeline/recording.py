@@ -30,6 +30,13 @@ def check_camera_size(spec: BenchmarkSpec, config: RunConfig) -> None:
             )
 
 
+def kept(config: RunConfig) -> ArtifactsConfig:
+    """Return what a run records: what it was told to, and first observations where its cells are audited by arrays."""
+    if config.audit == "arrays" and config.cells:
+        return config.artifacts.model_copy(update={"inputs": max(1, config.artifacts.inputs)})
+    return config.artifacts
+
+
 @contextmanager
 def recording(
     run: RunDirectory, config: ArtifactsConfig, listener: Listener, stop: StopSwitch

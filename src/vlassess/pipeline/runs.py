@@ -33,10 +33,10 @@ from vlassess.pipeline.factors import summary_of
 from vlassess.pipeline.forecasts import Prospect, forecasting
 from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.realtime import rules_of
-from vlassess.pipeline.recording import recording
+from vlassess.pipeline.recording import kept, recording
 from vlassess.pipeline.refusals import refuse_other_experiment, refuse_other_plan
 from vlassess.pipeline.sides import Stage, benchmark_spec, resolve, staged
-from vlassess.plan import make_plan, plan_hash
+from vlassess.plan import added_controls, make_plan, plan_hash, planned_cells
 from vlassess.records import RunDirectory
 from vlassess.report import write_report
 from vlassess.schema.config import RunConfig
@@ -104,6 +104,8 @@ def start(
         stage.side.servers.move_logs(stage.logs.rename(run.path / "logs"))
         stack.enter_context(run.lock())
         listener.planned(run.path, len(items), 0)
+        for sentence in added_controls(planned_cells(config, spec)):
+            listener.note(sentence)
         if part is not None:
             listener.note(f"this run is a part of its plan: {part.text}")
         ending = execute(Job(run, config, items, stage.launch, rule), stage, listener, switch)
@@ -240,7 +242,7 @@ class Job:
 def execute(job: Job, stage: Stage, listener: Listener, stop: StopSwitch) -> Ending:
     """Run the items; every record is on disk when it returns."""
     before = attempts_by_item(job.run.records().records)
-    with recording(job.run, job.config.artifacts, listener, stop) as artifacts, closing(job.run.log()) as log:
+    with recording(job.run, kept(job.config), listener, stop) as artifacts, closing(job.run.log()) as log:
         work = work_of(job.config, job.items, stage, before, artifacts)
         work = work if job.rule is None else job.rule.applied(work)
         fleet = Fleet(job.launch, work.settings, job.run.path / "logs")

@@ -4,11 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from vlassess.report.comparison import p_text, span
 from vlassess.report.findings import note, some, warning
-from vlassess.report.text import one_line
-from vlassess.schema.summary import CellResult, Notice, PolicySummary
+from vlassess.report.text import interval, one_line, percent
+from vlassess.schema.summary import CellResult, ComponentChange, GroupSummary, Notice, PolicySummary, Rate
 
 MARKS = {"ok": "ok", "violated": "VIOLATED", "not witnessed": "not witnessed", "not audited": "not audited"}
+STYLES = {"ok": "green", "violated": "bold red", "not witnessed": "yellow", "not audited": "yellow"}
+SHORT = {"no difference found": "not shown", "nothing to compare": "no data"}
+"""Verdicts as a terminal has room for."""
+COLUMNS = (
+    "control",
+    "n",
+    "rate",
+    "rate's\n95 %",
+    "control\nrate",
+    "gap,\npoints",
+    "gap's\n95 %",
+    "p\n(Holm)",
+    "verdict",
+    "audit",
+)
+NARROW = {
+    "control": "control\nrate",
+    "n": "",
+    "rate": "rate's\n95 %",
+    "gap,\npoints": "gap's\n95 %",
+    "verdict": "p\n(Holm)",
+    "audit": "",
+}
+"""Columns where there is little room -> what stands below their values."""
+WORDS = {"cell": 12, "control": 8, "verdict": 9, "audit": 8}
+"""Columns that may be folded, and how narrow they may become."""
+CELL = 18
+"""How narrow a cell's name may become where there is room."""
+WIDE = 118
+"""Columns of a terminal that hold a row on one line."""
 
 
 def cell_notices(policy: PolicySummary) -> Iterator[Notice]:
@@ -42,8 +78,111 @@ def cell_notices(policy: PolicySummary) -> Iterator[Notice]:
         )
 
 
+def factor_of(policy: PolicySummary, group: GroupSummary) -> CellResult | None:
+    """Return what is said of a group's cell; None for the control, and where the config names no such cell."""
+    for cell in policy.factors:
+        if {cell.axis: cell.level, **cell.within} == group.perturbation:
+            return cell
+    return None
+
+
 def audit_mark(cell: CellResult) -> str:
     """Return the audit's verdict as a table has it, with in how many pairs the factor shows."""
     audit = cell.audit
-    seen = f" ({audit.changed}/{audit.pairs})" if audit.pairs else ""
+    seen = f" {audit.changed}/{audit.pairs}" if audit.pairs else ""
     return MARKS[audit.verdict] + seen
+
+
+class CellsTable:
+    """One row a cell: its control, both rates, their gap, what may be said of it, and the audit's verdict.
+
+    An invalid cell's rate is struck through, and nothing is said of its gap. Where there is little room, intervals
+    stand below what they are of, and the control's rate below its name.
+    """
+
+    def __init__(self, policy: PolicySummary) -> None:
+        self._policy = policy
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table."""
+        wide = options.max_width >= WIDE
+        table = Table(
+            title=Text(f"{self._policy.label}: cells against their controls", style="bold"),
+            title_justify="left",
+            caption=Text(caption_of(self._policy), style="dim"),
+            caption_justify="left",
+            box=box.SIMPLE_HEAD,
+            padding=(0, 1, 0, 0),
+        )
+        for name in ("cell", *(COLUMNS if wide else NARROW)):
+            words = name in WORDS
+            table.add_column(
+                Text(name),
+                justify="left" if words else "right",
+                overflow="fold",
+                no_wrap=not words,
+                min_width=CELL if wide and name == "cell" else WORDS.get(name),
+            )
+        for cell in self._policy.factors:
+            parts = _row(cell)
+            joined = parts if wide else {name: _below(parts, name) for name in NARROW}
+            table.add_row(Text(one_line(cell.name)), *joined.values())
+        yield table
+
+
+def _below(parts: dict[str, Text], name: str) -> Text:
+    below = NARROW[name]
+    return Text("\n").join([parts[name], parts[below]]) if below else parts[name]
+
+
+def caption_of(policy: PolicySummary) -> str:
+    """Return how the numbers of a policy's cells are to be read."""
+    tested = sum(cell.adjusted_p is not None for cell in policy.factors)
+    alpha = policy.factors[0].alpha
+    unpaired = " * not paired." if any(not cell.paired for cell in policy.factors) else ""
+    return (
+        f"gap: success of the cell minus that of its control, over pairs of one start.{unpaired} Verdicts hold "
+        f"together over {some(tested, 'valid cell')} at alpha = {alpha:g} (Holm). audit: in how many pairs the factor "
+        "shows in what the policy was given."
+    )
+
+
+def episodes_text(cell: CellResult) -> str:
+    """Return a cell's episodes with a result; before them, where they are fewer, those that its gap is over."""
+    return f"{cell.rate.n}" if cell.n == cell.rate.n else f"{cell.n} of {cell.rate.n}"
+
+
+def component_text(one: ComponentChange) -> str:
+    """Return how often a component differed, and by how much where that is known."""
+    size = "" if one.largest is None else f", by up to {one.largest:.3g}"
+    steady = "" if one.repeatable else ", not repeatable"
+    return f"{one.changed} of {one.pairs}{size}{steady}"
+
+
+def rate_text(rate: Rate) -> str:
+    """Return a rate without its sign."""
+    return percent(rate.value).removesuffix(" %")
+
+
+def gap_text(cell: CellResult) -> str:
+    """Return a gap in points, marked where it is not over pairs."""
+    return "–" if cell.gap is None else f"{100 * cell.gap:+.1f}{'' if cell.paired else '*'}"
+
+
+def _row(cell: CellResult) -> dict[str, Text]:
+    invalid = "strike dim" if cell.verdict == "invalid" else ""
+    exact = interval(cell.rate.clopper_pearson).removesuffix(" %").replace(" ", "")
+    verdict = {"worse": "bold red", "better": "bold green"}.get(cell.verdict, invalid and "bold red")
+    values = (
+        Text(one_line(cell.control)),
+        Text(episodes_text(cell)),
+        Text(rate_text(cell.rate), style=invalid),
+        Text(exact, style=invalid),
+        Text(rate_text(cell.control_rate)),
+        Text(gap_text(cell), style=invalid),
+        Text(span(cell.interval).strip("()").replace(" to ", "…"), style=invalid),
+        Text(p_text(cell.adjusted_p)),
+        Text(SHORT.get(cell.verdict, cell.verdict), style=verdict),
+        Text(audit_mark(cell), style=STYLES[cell.audit.verdict]),
+    )
+    return dict(zip(COLUMNS, values, strict=True))

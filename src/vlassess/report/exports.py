@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Iterator
 
+from vlassess.report.cells import factor_of
 from vlassess.schema.summary import GroupSummary, PolicySummary, Summary
 from vlassess.stats import Interval
 
@@ -37,6 +38,14 @@ CSV_COLUMNS = (
     "steps_mean",
     "steps_median",
     "distinct_starts",
+    "control",
+    "gap",
+    "gap_low",
+    "gap_high",
+    "gap_p_adjusted",
+    "gap_paired",
+    "verdict",
+    "audit",
 )
 """Columns of `summary_csv`, in order."""
 
@@ -54,7 +63,7 @@ def summary_csv(summary: Summary) -> str:
     writer = csv.DictWriter(out, CSV_COLUMNS, lineterminator="\n")
     writer.writeheader()
     for policy in summary.policies:
-        writer.writerows(_row(policy.label, group) for group in groups(policy))
+        writer.writerows(_row(policy.label, group) | _gap(policy, group) for group in groups(policy))
     return out.getvalue()
 
 
@@ -91,6 +100,18 @@ def _row(label: str, group: GroupSummary) -> dict[str, Cell]:
         "steps_median": group.steps.median,
         "distinct_starts": group.distinct_starts,
     }
+
+
+def _gap(policy: PolicySummary, group: GroupSummary) -> dict[str, Cell]:
+    """Return what is said of a whole cell: nothing of other groups; of its tasks, whether the audit is violated."""
+    cell = factor_of(policy, group)
+    if cell is None:
+        return {}
+    marks: dict[str, Cell] = {"control": cell.control, "audit": cell.audit.verdict}
+    if group.level != "cell":
+        return marks
+    told: dict[str, Cell] = {"gap": cell.gap, **_ends("gap", cell.interval), "gap_p_adjusted": cell.adjusted_p}
+    return {**marks, **told, "gap_paired": cell.paired, "verdict": cell.verdict}
 
 
 def _ends(name: str, interval: Interval | None) -> dict[str, Cell]:

@@ -21,6 +21,9 @@ from markupsafe import Markup
 
 from vlassess.report import failures, plots
 from vlassess.report.budget import policy_budget, time_budget
+from vlassess.report.cell_plots import gaps_plot
+from vlassess.report.cells import audit_mark, caption_of, component_text, episodes_text, factor_of, gap_text
+from vlassess.report.comparison import p_text, span
 from vlassess.report.counting import by_item, counting
 from vlassess.report.episodes import episodes_json
 from vlassess.report.exports import cell_name
@@ -116,6 +119,16 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters.update(percent=percent, number=number, duration=duration, cell_name=cell_name, interval=interval)
+    found.filters.update(
+        span=span,
+        p_text=p_text,
+        audit_mark=audit_mark,
+        episodes_text=episodes_text,
+        gap_text=gap_text,
+        component_text=component_text,
+        caption_of=caption_of,
+        factor_of=factor_of,
+    )
     found.filters["combine"] = lambda first, second: {**first, **second}
     found.globals.update(series=plots.SERIES, seconds=policy_budget, phase_colours=PHASE_COLOURS)
     return found
@@ -131,6 +144,9 @@ def _plots(summary: Summary, counted: Sequence[EpisodeRecord]) -> dict[str, Mark
     if not summary.policies:
         return {}
     found = {"rates": plots.rates_plot(summary)}
+    with_cells = [policy for policy in summary.policies if policy.factors]
+    if with_cells:
+        found["gaps"] = gaps_plot(with_cells)
     if any(record.outcome for record in counted):
         found["steps"] = plots.steps_plot(summary, counted)
         found["progress"] = plots.progress_plot(summary, counted)

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from vlassess.report.cells import factor_of
 from vlassess.report.exports import cell_name
 from vlassess.report.text import label, one_line
 from vlassess.schema.summary import GroupSummary, PolicySummary, Summary
@@ -72,7 +73,7 @@ def rates_plot(summary: Summary) -> Markup:
     rows = _rows(policies[0])
     names = [_row_name(row, policies[0]) for row in rows]
     offsets = [0.6 * ((i + 0.5) / len(policies) - 0.5) for i in range(len(policies))]
-    with _page_style():
+    with page_style():
         height = 0.9 + len(rows) * max(0.3, 0.16 * len(policies))
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         axes = figure.add_subplot()
@@ -83,7 +84,7 @@ def rates_plot(summary: Summary) -> Markup:
         axes.set_yticks(range(len(rows)), names)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
-        return _svg(figure, "Success rates with 95 % intervals")
+        return svg(figure, "Success rates with 95 % intervals")
 
 
 def steps_plot(summary: Summary, records: Sequence[EpisodeRecord]) -> Markup:
@@ -109,7 +110,9 @@ def _row_name(group: GroupSummary, policy: PolicySummary) -> str:
     if group.level == "overall":
         return "overall" if policy.basis == "all" else "overall (control)"
     if group.level == "cell":
-        return label(cell_name(group), NAME)
+        factor = factor_of(policy, group)
+        invalid = " (invalid)" if factor is not None and factor.verdict == "invalid" else ""
+        return label(cell_name(group), NAME - len(invalid)) + invalid
     parts = [group.suite if len(policy.suites) > 1 or group.task is None else None, group.task]
     return label("/".join(part for part in parts if part is not None), NAME)
 
@@ -136,7 +139,7 @@ def _distribution(
     summary: Summary, records: Sequence[EpisodeRecord], edges: Sequence[float], quantity: str, value: Values
 ) -> Markup:
     policies = summary.policies
-    with _page_style():
+    with page_style():
         figure = Figure(figsize=(5.4, 0.55 + 1.35 * len(policies)), layout="constrained")
         grid = figure.subplots(len(policies), 1, sharex=True, squeeze=False)
         for index, policy in enumerate(policies):
@@ -152,11 +155,12 @@ def _distribution(
             axes.set_ylabel("episodes")
             axes.grid(axis="y")
         grid[-1][0].set_xlabel(quantity)
-        return _svg(figure, f"Distribution of {quantity}")
+        return svg(figure, f"Distribution of {quantity}")
 
 
 @contextmanager
-def _page_style() -> Iterator[None]:
+def page_style() -> Iterator[None]:
+    """Draw as the pages want it, whatever matplotlib's settings are."""
     # matplotlib's settings are the process's own; a user's matplotlibrc must not change a report.
     with mpl.rc_context(), warnings.catch_warnings():
         mpl.rcdefaults()
@@ -171,7 +175,8 @@ _GROUP_ID = re.compile(r'<g id="[^"]*">')
 _SIZE = re.compile(r'width="[\d.]+pt" height="[\d.]+pt"')
 
 
-def _svg(figure: Figure, title: str) -> Markup:
+def svg(figure: Figure, title: str) -> Markup:
+    """Return a figure as a fragment that takes its colours from the page; ``title`` is what it is called aloud."""
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     text = out.getvalue()

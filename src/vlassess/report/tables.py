@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from vlassess.report.cells import CellsTable
 from vlassess.report.exports import cell_name
 from vlassess.report.text import interval, number, percent
 from vlassess.schema.summary import GroupSummary, PolicySummary, Summary
@@ -18,7 +19,9 @@ def render_table(summary: Summary) -> Group:
 
     A rate stands beside its n and, while episodes are missing, beside their number.
     """
-    parts: list[RenderableType] = [_table(policy, summary) for policy in summary.policies]
+    parts: list[RenderableType] = []
+    for policy in summary.policies:
+        parts += [_table(policy, summary), *([CellsTable(policy)] if policy.factors else [])]
     return Group(*parts, *_notices(summary))
 
 
@@ -46,7 +49,7 @@ def _table(policy: PolicySummary, summary: Summary) -> Table:
     table.add_section()
     name = "control (pooled)" if policy.basis == "control" else "overall (pooled)"
     table.add_row(*_row(name, policy.overall, columns), style="bold", end_section=True)
-    for cell in policy.cells:
+    for cell in () if policy.factors else policy.cells:
         table.add_row(*_row(f"{cell_name(cell)} (pooled)", cell, columns))
     return table
 
