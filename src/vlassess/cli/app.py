@@ -8,10 +8,10 @@ import typer
 
 from vlassess.cli.check_options import CheckOptions, TraceOptions
 from vlassess.cli.compare_options import CompareOptions
+from vlassess.cli.dataset_options import CollectOptions, ExportOptions
 from vlassess.cli.options import (
     BudgetOptions,
     DoctorOptions,
-    ExportOptions,
     ListOptions,
     MergeOptions,
     PlanOptions,
@@ -22,6 +22,7 @@ from vlassess.cli.options import (
     TuneOptions,
     takes,
 )
+from vlassess.cli.states_options import StatesOptions
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -128,6 +129,26 @@ def trace(options: TraceOptions) -> int:
     return trace(options)
 
 
+states = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Look at the initial states of a plan.")
+app.add_typer(states, name="states")
+
+
+@states.command(
+    epilog=examples(
+        "vlassess states show tabletop-quick",
+        "vlassess states show my.yaml --episodes 1 --set cells=[camera_pose=*] --camera agent",
+        "vlassess states show runs/my-20260102-030405-abcdef --output fixtures",
+        note="Exit codes: 0 all shown; 2 usage or config; 3 a start has no picture; 130 interrupted.",
+    )
+)
+@takes(StatesOptions)
+def show(options: StatesOptions) -> int:
+    """Let the benchmark make the starts of a plan and show them, numbered: a picture each, a sheet, and a page."""
+    from vlassess.cli.states import show
+
+    return show(options)
+
+
 @app.command(
     epilog=examples(
         "vlassess serve my_model.py:MyModel",
@@ -219,13 +240,32 @@ def compare(options: CompareOptions) -> int:
 
 @app.command(
     epilog=examples(
+        "vlassess collect tabletop --episodes 300 --output demonstrations",
+        "vlassess collect tabletop --episodes 300 --noise 0.1 --recovery 0.02 --images lossless --size 128x128",
+        "vlassess collect my.yaml --episodes 50 --set suites=[pick] --images off",
+        "vlassess collect --resume runs/tabletop-demonstrations-20260102-030405-abcdef",
+        note=EXIT_CODES,
+    )
+)
+@takes(CollectOptions)
+def collect(options: CollectOptions) -> int:
+    """Record an expert's episodes and write them as a data set (LeRobotDataset v3)."""
+    from vlassess.cli.collecting import collect
+
+    return collect(options)
+
+
+@app.command(
+    epilog=examples(
         "vlassess export runs/my-20260102-030405-abcdef > my.csv",
         "vlassess export runs/my-20260102-030405-abcdef --output my.parquet",
+        "vlassess export runs/my-20260102-030405-abcdef --to lerobot --output my-dataset",
+        "vlassess export runs/my-20260102-030405-abcdef --to rrd --keep all --output my-recordings",
     )
 )
 @takes(ExportOptions)
 def export(options: ExportOptions) -> int:
-    """Write every attempt of a run as one flat row, for other programs."""
+    """Write a run for other programs: a table of its attempts, or its recordings as a data set."""
     from vlassess.cli.exporting import export
 
     return export(options)
