@@ -19,6 +19,7 @@ from vlassess.schema.items import WorkItem
 from vlassess_link.benchmarks.recording import PHASE, ArtifactRequest
 from vlassess_link.data import EpisodeRecord
 
+SPOOLS = ".spool"
 GIB = 2**30
 EPISODE_LIMIT = GIB
 """Bytes of raw frames that one episode may spool."""
@@ -30,6 +31,11 @@ SAME_NOTES = 3
 """How many recordings with a problem are told one by one."""
 
 Free = Callable[[Path], int]
+
+
+def left_unwritten(run: Path) -> bool:
+    """Return whether recordings of a run wait to be written by nobody, since its coordinator has ended."""
+    return (run / "artifacts" / SPOOLS).is_dir()
 
 
 class Studio:
@@ -47,7 +53,7 @@ class Studio:
         self, run: Path, config: ArtifactsConfig, items: Sequence[WorkItem], rate: float, free: Free | None = None
     ) -> None:
         self._folder = run / "artifacts"
-        self._spools = self._folder / ".spool"
+        self._spools = self._folder / SPOOLS
         self._config = config
         self._filmed = filmed(items, config)
         self._fps = config.fps or rate

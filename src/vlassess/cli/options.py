@@ -253,29 +253,6 @@ class MergeOptions:
     json: Json = False
 
 
-class TableFormat(str, enum.Enum):
-    """What ``vlassess export`` can write."""
-
-    csv = "csv"
-    parquet = "parquet"
-    json = "json"
-
-
-@dataclasses.dataclass(frozen=True)
-class ExportOptions:
-    """Options of ``vlassess export``."""
-
-    run_dir: Annotated[Path, typer.Argument(help="A folder that `vlassess run` or `merge` made.", show_default=False)]
-    format: Annotated[
-        TableFormat | None,
-        typer.Option(help="What to write; without it, as the name of --output ends, else csv.", show_default=False),
-    ] = None
-    output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where to; without it, csv and json go to stdout.", show_default=False),
-    ] = None
-
-
 @dataclasses.dataclass(frozen=True)
 class DoctorOptions:
     """Options of ``vlassess doctor``."""

@@ -27,7 +27,7 @@ def run(options: RunOptions) -> int:
     config = run_config(options)
     catalog = Catalog.discover()
     out = console()
-    with _listener(options, out) as listener:
+    with listener_for(options.json, out) as listener:
         if options.resume is not None:
             result = pipeline.resume(options.resume, config, catalog, listener, go_on=options.go_on)
         elif config is not None:
@@ -99,7 +99,8 @@ def show_result(result: RunResult, out: Console) -> None:
         sys.stderr.write(f"to finish it: vlassess run --resume {result.run_dir}\n")
 
 
-def _listener(options: RunOptions, out: Console) -> BarListener | LineListener | QuietListener:
-    if options.json:
+def listener_for(quiet: bool, out: Console) -> BarListener | LineListener | QuietListener:
+    """Return who shows how a run goes on."""
+    if quiet:
         return QuietListener()
     return BarListener(out) if out.is_terminal else LineListener(out)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from vlassess.datasets.errors import DatasetError
-from vlassess.datasets.lerobot import Images, new_dataset, refuse_filled
+from vlassess.datasets.folders import refuse_filled, whole_folder
+from vlassess.datasets.lerobot import Images, new_dataset
+from vlassess.datasets.rows import write_rows
+from vlassess.datasets.rrd import file_name, require_rerun, write_rrd
 from vlassess.pipeline.demonstrating import Choice, Sifted, about, nothing_to_write, sift
 from vlassess.records import RunDirectory
 from vlassess.schema.demonstrations import Demonstration
@@ -80,6 +85,39 @@ def export_lerobot(
         writer.origin |= {"kept": choice.keep, "left_out": dict(sifted.left_out)}
         episodes, frames = writer.episodes, writer.frames
     return Exported(folder, episodes, frames, dict(sifted.left_out), tuple(camera.name for camera in first.cameras))
+
+
+def export_rrd(run: RunDirectory, folder: Path, choice: Choice, told: Told = _nobody) -> Exported:
+    """Write one file for Rerun's viewer an episode; what is not whole or not wanted is left out and counted.
+
+    Raises:
+        NothingRecordedError: no episode can be taken; says how to record.
+        DatasetError: the SDK is not installed, or the folder holds something.
+    """
+    require_rerun()
+    refuse_filled(folder)
+    sifted, common = sift(run, choice), about(run)
+    frames, cameras, episodes = 0, dict[str, None](), 0
+    with whole_folder(folder) as partial:
+        for demonstration in _Taken(sifted, "video", told):
+            write_rrd(partial / file_name(episodes, demonstration), demonstration, common)
+            episodes, frames = episodes + 1, frames + demonstration.steps
+            cameras |= dict.fromkeys(camera.name for camera in demonstration.cameras)
+        if not episodes:
+            raise nothing_to_write(sifted)
+    return Exported(folder, episodes, frames, dict(sifted.left_out), tuple(cameras))
+
+
+def export_rows(run: RunDirectory, out: TextIO, choice: Choice) -> Sifted:
+    """Write every recorded control step as a row of CSV and return what was taken and left out.
+
+    Raises:
+        NothingRecordedError: no episode can be taken; says how to record. Only the header is written then.
+    """
+    sifted = sift(run, dataclasses.replace(choice, pictures=False))
+    if not write_rows(out, sifted.demonstrations(), about(run)):
+        raise nothing_to_write(sifted)
+    return sifted
 
 
 class _Taken:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from vlassess.artifacts import Studio
+from vlassess.artifacts import Studio, left_unwritten
 from vlassess.execution import ArtifactSink, NoArtifacts, StopSwitch
 from vlassess.records import RunDirectory
 from vlassess.schema.config import ArtifactsConfig, RunConfig
@@ -35,6 +35,13 @@ def kept(config: RunConfig) -> ArtifactsConfig:
     if config.audit == "arrays" and config.cells:
         return config.artifacts.model_copy(update={"inputs": max(1, config.artifacts.inputs)})
     return config.artifacts
+
+
+def put_away_left(run: RunDirectory, config: ArtifactsConfig, listener: Listener, stop: StopSwitch) -> None:
+    """Write what an earlier coordinator has recorded of its last episodes and left unwritten."""
+    if left_unwritten(run.path):
+        with recording(run, config, listener, stop):
+            pass
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from vlassess.pipeline.factors import summary_of
 from vlassess.pipeline.forecasts import Prospect, forecasting
 from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.realtime import rules_of
-from vlassess.pipeline.recording import kept, recording
+from vlassess.pipeline.recording import kept, put_away_left, recording
 from vlassess.pipeline.refusals import refuse_other_experiment, refuse_other_plan
 from vlassess.pipeline.sides import Stage, benchmark_spec, resolve, staged
 from vlassess.plan import added_controls, make_plan, plan_hash, planned_cells
@@ -156,6 +156,7 @@ def resume(
         missing = tuple(item for item in items if item.item_id not in finished)
         listener.planned(run.path, len(items), len(items) - len(missing))
         if not missing:
+            put_away_left(run, kept(wanted), listener, switch)
             return conclude(run, wanted, Ending(interrupted=False))
         if rule is not None:
             refuse_other_rule(run.manifest.config, wanted)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from vlassess.datasets.errors import DatasetError
+from vlassess.datasets.folders import refuse_filled, whole_folder
 from vlassess.datasets.lerobot import features as names
 from vlassess.datasets.lerobot.features import CameraFeature, Features, Totals
 from vlassess.datasets.lerobot.files import DataFiles, VideoFiles, pictures_column, vectors_column, write_episodes
@@ -204,35 +203,12 @@ def new_dataset(folder: Path, about: DatasetAbout, images: Images, replace: bool
     Raises:
         DatasetError: the folder holds something, or no demonstration was added.
     """
-    folder = folder.absolute()
     if not replace:
         refuse_filled(folder)
-    partial = folder.with_name(f".{folder.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
+    with whole_folder(folder) as partial:
         writer = LeRobotWriter(partial, about, images)
         yield writer
         writer.close()
-        if folder.exists():
-            old = folder.with_name(f".{folder.name}.old")
-            os.replace(folder, old)
-            os.replace(partial, folder)
-            shutil.rmtree(old)
-        else:
-            os.replace(partial, folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def refuse_filled(folder: Path) -> None:
-    """Refuse to write over what is there.
-
-    Raises:
-        DatasetError: the folder holds something.
-    """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise DatasetError(f"{folder} exists; name a new folder with --output, or remove it")
 
 
 def _camera(filmed: Filmed) -> CameraFeature:
