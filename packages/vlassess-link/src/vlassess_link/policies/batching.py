@@ -135,11 +135,11 @@ class Batcher:
         self._sessions: Dict[str, _Session] = {}
         self._waiting_since: Optional[float] = None
 
-    def arrived(self, session: str) -> None:
-        """Say that a session's request came."""
+    def arrived(self, session: str, when: Optional[float] = None) -> None:
+        """Say that a session's request came; ``when``: on the clock, None: now."""
         known = self._sessions.setdefault(session, _Session())
         if known.thinking_since is not None:
-            known.learn(self._clock() - known.thinking_since)
+            known.learn((self._clock() if when is None else when) - known.thinking_since)
         known.thinking_since, known.waiting = None, True
 
     def answered(self, session: str) -> None:

@@ -8,16 +8,17 @@ The oldest request is in the next batch, whoever sent it, so no session starves.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import queue
 import threading
 import time
 from collections import deque
 from concurrent.futures import Future, InvalidStateError
-from dataclasses import dataclass, field
-from typing import Any, Callable, Deque, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Deque, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from vlassess_link.data import ActionChunk, Observation
-from vlassess_link.errors import ConnectionLost, ContractError, PolicyFault
+from vlassess_link.errors import ConnectionLost, ContractError
 from vlassess_link.policies.batching import Batcher
 from vlassess_link.policies.metrics import Metrics
 from vlassess_link.policies.model import (
@@ -29,6 +30,8 @@ from vlassess_link.policies.model import (
 )
 from vlassess_link.specs import PolicySpec
 
+_CLOSING = "the policy server is shutting down"
+
 
 class Running(NamedTuple):
     """What the model is busy with: the sessions that wait for it, and for how many seconds."""
@@ -37,17 +40,50 @@ class Running(NamedTuple):
     seconds: float
 
 
-@dataclass
 class _Job:
-    """Something to run in the model's thread: a function, or an observation of a session."""
+    """Something to run in the model's thread: a function, or an observation of a session.
 
-    wanted: Callable[[], bool]
-    session_id: str
-    asked: float
-    function: Optional[Callable[..., Any]] = None
-    args: Tuple[Any, ...] = ()
-    session: Optional[ModelSession] = None
-    future: Future[Any] = field(default_factory=Future)
+    Who asked waits in `result`, on a lock, which costs a fraction of what a future or a condition does.
+    """
+
+    __slots__ = ("_answer", "_done", "_error", "args", "asked", "function", "session", "session_id", "wanted")
+
+    def __init__(
+        self,
+        wanted: Callable[[], bool],
+        session_id: str,
+        asked: float,
+        args: Tuple[Any, ...],
+        function: Optional[Callable[..., Any]] = None,
+        session: Optional[ModelSession] = None,
+    ) -> None:
+        self.wanted, self.session_id, self.asked, self.args = wanted, session_id, asked, args
+        self.function, self.session = function, session
+        self._answer: Any = None
+        self._error: Optional[BaseException] = None
+        self._done = threading.Lock()
+        self._done.acquire()
+
+    def finish(self, answer: Any, error: Optional[BaseException]) -> None:
+        """Give the answer, or what is raised instead; the first time counts."""
+        if self._done.locked():
+            self._answer, self._error = answer, error
+            with contextlib.suppress(RuntimeError):  # somebody else was faster by a hair
+                self._done.release()
+
+    def result(self) -> Any:
+        """Wait for the answer."""
+        self._done.acquire()
+        if self._error is None:
+            return self._answer
+        try:
+            raise self._error
+        finally:
+            self._error = None  # it holds this frame, which holds it
+
+
+Note = Callable[[], None]
+"""Something that the model's thread takes note of between two jobs."""
 
 
 class ModelHost:
@@ -72,11 +108,13 @@ class ModelHost:
         self._model: Optional[PredictModelServer] = None
         self._spec: Optional[PolicySpec] = None
         self._seeds = itertools.count()
-        self._changed = threading.Condition()
+        # The model's thread alone takes from the queue, and alone touches what waits and the batcher.
+        self._queue: queue.SimpleQueue[Union[_Job, Note]] = queue.SimpleQueue()
         self._jobs: Deque[_Job] = deque()
-        self._running: List[_Job] = []
-        self._running_since = 0.0
+        self._running: Tuple[Sequence[_Job], float] = ((), 0.0)
         self._batcher = Batcher(1, clock)
+        self._batches = False
+        self._entry = threading.Lock()
         self._closing = False
         self._thread = threading.Thread(target=self._work, name="inference", daemon=True)
         self._thread.start()
@@ -117,23 +155,19 @@ class ModelHost:
     def max_batch(self, size: int) -> None:
         if size < 1:
             raise ContractError(f"max_batch_size is {size}; it must be at least 1")
-        with self._changed:
-            self.model.max_batch_size = size
-            self._batcher.max_batch = size if self.model.batched else 1
+        self.model.max_batch_size = size
+        self._batcher.max_batch = size if self.model.batched else 1
 
     @property
     def running(self) -> Optional[Running]:
         """What the model is busy with, None while it is idle."""
-        with self._changed:
-            if not self._running:
-                return None
-            sessions = tuple(job.session_id for job in self._running)
-            return Running(sessions, self._clock() - self._running_since)
+        jobs, since = self._running
+        return Running(tuple(job.session_id for job in jobs), self._clock() - since) if jobs else None
 
     @property
     def queued(self) -> int:
         """How many requests wait."""
-        return len(self._jobs)
+        return len(self._jobs) + self._queue.qsize()
 
     def next_seed(self) -> int:
         """Return a noise seed for an episode whose client sent none: 0, 1, 2 ... in the order of their starts."""
@@ -142,8 +176,7 @@ class ModelHost:
     def load(self, model: PredictModelServer) -> None:
         """Begin to load; returns at once. `loaded` tells the end."""
         self._model = model
-        loading = self._submit(_Job(lambda: True, "", self._clock(), self._load, (model,)))
-        loading.add_done_callback(self._settle)
+        self._submit(_Job(lambda: True, "", self._clock(), (model,), self._load))
 
     def call(
         self,
@@ -164,7 +197,9 @@ class ModelHost:
             ConnectionLost: it was left out, or the host is closing.
             Exception: whatever the function raises.
         """
-        return self._submit(_Job(wanted, session_id, self._clock(), function, args)).result()
+        job = _Job(wanted, session_id, self._clock(), args, function)
+        self._submit(job)
+        return job.result()
 
     def predict(
         self, session: ModelSession, obs: Observation, wanted: Callable[[], bool] = lambda: True
@@ -175,44 +210,38 @@ class ModelHost:
             ConnectionLost: nobody waits any more, or the host is closing.
             PolicyFault: the model raised, or answered something that is no action chunk.
         """
-        job = _Job(wanted, session.session_id, self._clock(), None, (obs,), session)
-        chunk: ActionChunk = self._submit(job).result()
+        job = _Job(wanted, session.session_id, self._clock(), (obs,), None, session)
+        self._submit(job)
+        chunk: ActionChunk = job.result()
         return chunk
 
     def paused(self, session_id: str) -> None:
         """Say that a session's episode ended or begins: it is not expected before its next observation."""
-        with self._changed:
-            self._batcher.paused(session_id)
-            self._changed.notify()
+        if self._batches:
+            self._queue.put(lambda: self._batcher.paused(session_id))
 
     def left(self, session_id: str) -> None:
         """Say that a session is over."""
-        with self._changed:
-            self._batcher.left(session_id)
-            self._changed.notify()
+        if self._batches:
+            self._queue.put(lambda: self._batcher.left(session_id))
 
     def close(self, grace: float) -> None:
         """Refuse new calls, let running ones end for ``grace`` seconds, then fail those that wait."""
-        with self._changed:
+        with self._entry:
             self._closing = True
-            self._changed.notify()
+        self._queue.put(lambda: None)
         self._thread.join(grace)
-        with self._changed:
-            left = [*self._running, *self._jobs]
-            self._jobs.clear()
-        for job in left:
-            self._fail(job.future)
+        for job in [*self._running[0], *self._jobs, *_emptied(self._queue)]:
+            if isinstance(job, _Job):
+                job.finish(None, ConnectionLost(_CLOSING))
+        self._settle(ConnectionLost(_CLOSING))
 
-    def _submit(self, job: _Job) -> Future[Any]:
-        with self._changed:
+    def _submit(self, job: _Job) -> None:
+        with self._entry:
             if not self._closing:
-                if job.session is not None:
-                    self._batcher.arrived(job.session_id)
-                self._jobs.append(job)
-                self._changed.notify()
-                return job.future
-        self._fail(job.future)
-        return job.future
+                self._queue.put(job)
+                return
+        job.finish(None, ConnectionLost(_CLOSING))
 
     def _work(self) -> None:
         while True:
@@ -220,103 +249,118 @@ class ModelHost:
             if not jobs:
                 break
             wanted = [job for job in jobs if self._is_wanted(job)]
-            if wanted and wanted[0].session is None:
-                self._run(wanted[0])
+            if wanted and wanted[0].function is not None:
+                self._run(wanted[0], wanted[0].function)
             elif wanted:
                 self._run_batch(wanted)
-            with self._changed:
-                self._running = []
+            self._running = ((), 0.0)
+            # Nothing of what was asked is kept until something else is.
+            del jobs, wanted
         if self._spec is not None and self._model is not None:
             self._model.close()
 
-    def _take(self) -> List[_Job]:
+    def _take(self) -> Sequence[_Job]:
         """Wait for something to run and take it out of the queue; empty when the host closes."""
-        with self._changed:
-            while True:
-                if self._jobs:
-                    chosen, until = self._choose()
-                    if chosen:
-                        taken = {id(job) for job in chosen}
-                        self._jobs = deque(job for job in self._jobs if id(job) not in taken)
-                        self._running, self._running_since = chosen, self._clock()
-                        return chosen
-                    self._changed.wait(max(0.0, until - self._clock()))
-                elif self._closing:
-                    return []
-                else:
-                    self._changed.wait()
+        wait: Optional[float] = 0.0
+        while True:
+            closing = self._closing  # seen, no more jobs come
+            self._receive(0.0 if closing else wait)
+            if self._jobs:
+                chosen, until = self._choose()
+                if chosen:
+                    self._running = (chosen, self._clock())
+                    return chosen
+                wait = max(0.0, until - self._clock())
+            elif closing:
+                return ()
+            else:
+                wait = None
 
-    def _choose(self) -> Tuple[List[_Job], float]:
+    def _receive(self, wait: Optional[float]) -> None:
+        """Take what came from the queue, waiting so many seconds for the first (None: for ever)."""
+        try:
+            item = self._queue.get(wait != 0.0, wait)
+            while True:
+                if isinstance(item, _Job):
+                    self._jobs.append(item)
+                    if self._batches and item.session is not None:
+                        self._batcher.arrived(item.session_id, item.asked)
+                else:
+                    item()
+                item = self._queue.get_nowait()
+        except queue.Empty:
+            pass
+
+    def _choose(self) -> Tuple[Sequence[_Job], float]:
         """Return what to run now: one function or a batch; or nothing and until when to wait for more."""
-        if self._jobs[0].session is None:
-            return [self._jobs[0]], 0.0
+        if self.max_batch == 1 or self._jobs[0].session is None:
+            return (self._jobs.popleft(),), 0.0
         batch = list(itertools.islice((job for job in self._jobs if job.session is not None), self.max_batch))
         until = None if self._closing else self._batcher.wait_until(len(batch))
-        if until is None:
-            return batch, 0.0
-        # While a batch waits for another session, what is not of it costs nobody anything.
-        return [job for job in self._jobs if job.session is None][:1], until
+        if until is not None:
+            # While a batch waits for another session, what is not of it costs nobody anything.
+            batch = [job for job in self._jobs if job.session is None][:1]
+        for job in batch:
+            self._jobs.remove(job)
+        return batch, until or 0.0
 
     def _is_wanted(self, job: _Job) -> bool:
         if job.wanted():
             return True
-        self._finish(job.future, None, ConnectionLost("the client went away before its turn came"))
+        job.finish(None, ConnectionLost("the client went away before its turn came"))
         return False
 
-    def _run(self, job: _Job) -> None:
-        assert job.function is not None
+    def _run(self, job: _Job, function: Callable[..., Any]) -> None:
         try:
-            self._finish(job.future, job.function(*job.args), None)
+            answer = function(*job.args)
         except (Exception, SystemExit) as error:
             # Whoever asked raises it again; SystemExit too, lest a model's sys.exit() end this thread.
-            self._finish(job.future, None, error)
+            job.finish(None, error)
+        else:
+            job.finish(answer, None)
 
-    def _run_batch(self, jobs: List[_Job]) -> None:
+    def _run_batch(self, jobs: Sequence[_Job]) -> None:
         sessions = [job.session for job in jobs if job.session is not None]
         begin = self._clock()
         answers = predict_together(self.model, sessions, [job.args[0] for job in jobs])
         end = self._clock()
-        failed = sum(isinstance(answer, PolicyFault) for answer in answers)
-        self._count(jobs, end - begin, failed)
-        with self._changed:
+        failed = sum(not isinstance(answer, ActionChunk) for answer in answers)
+        self.metrics.answered(end - begin, [end - job.asked for job in jobs], failed)
+        if self._batches:
             if not failed:
                 self._batcher.ran(len(jobs), end - begin)
             for job in jobs:
                 self._batcher.answered(job.session_id)
         for job, answer in zip(jobs, answers):
-            self.metrics.observe("wait_seconds", end - job.asked)
             if isinstance(answer, ActionChunk):
-                self._finish(job.future, answer, None)
+                job.finish(answer, None)
             else:
-                self._finish(job.future, None, answer)
-
-    def _count(self, jobs: List[_Job], seconds: float, failed: int) -> None:
-        self.metrics.observe("batch_size", len(jobs))
-        self.metrics.observe("inference_seconds", seconds)
-        self.metrics.count("predictions", by=len(jobs) - failed)
-        self.metrics.count("failures", by=failed)
+                job.finish(None, answer)
 
     def _load(self, model: PredictModelServer) -> None:
-        guarded(model.load)
-        if self._max_batch is not None:
-            model.max_batch_size = self._max_batch
-        with self._changed:
-            self._batcher.max_batch = max(1, model.max_batch_size) if model.batched else 1
-        self._spec = announced_spec(model)
-
-    def _settle(self, loading: Future[Any]) -> None:
-        self._finish(self.loaded, None, loading.exception())
-
-    @staticmethod
-    def _finish(future: Future[Any], result: Any, error: Optional[BaseException]) -> None:
         try:
-            if error is None:
-                future.set_result(result)
-            else:
-                future.set_exception(error)
-        except InvalidStateError:
-            pass  # close() did not wait for it
+            guarded(model.load)
+            if self._max_batch is not None:
+                model.max_batch_size = self._max_batch
+            self._batches = model.batched
+            self._batcher.max_batch = max(1, model.max_batch_size) if self._batches else 1
+            self._spec = announced_spec(model)
+        except (Exception, SystemExit) as error:
+            self._settle(error)
+        else:
+            self._settle(None)
 
-    def _fail(self, future: Future[Any]) -> None:
-        if not future.done():
-            self._finish(future, None, ConnectionLost("the policy server is shutting down"))
+    def _settle(self, error: Optional[BaseException]) -> None:
+        with contextlib.suppress(InvalidStateError):
+            if error is None:
+                self.loaded.set_result(None)
+            else:
+                self.loaded.set_exception(error)
+
+
+def _emptied(items: queue.SimpleQueue[Any]) -> List[Any]:
+    found = []
+    with contextlib.suppress(queue.Empty):
+        while True:
+            found.append(items.get_nowait())
+    return found

@@ -50,12 +50,28 @@ class Metrics:
     def count(self, name: str, label: str = "", by: int = 1) -> None:
         """Add to a counter of `COUNTERS`; ``label`` is the value of its label where it has one."""
         with self._lock:
-            self._counts[name, label] = self._counts.get((name, label), 0) + by
+            self._add(name, label, by)
 
     def observe(self, name: str, value: float) -> None:
         """Add a value to a histogram of `HISTOGRAMS`."""
         with self._lock:
             self._histograms[name].add(value)
+
+    def answered(self, seconds: float, waits: Sequence[float], failed: int) -> None:
+        """Count one call of the model.
+
+        Args:
+            seconds: That it took.
+            waits: Seconds from each of its observations' arrival to its answer.
+            failed: How many of them the model failed to answer.
+        """
+        with self._lock:
+            self._histograms["batch_size"].add(len(waits))
+            self._histograms["inference_seconds"].add(seconds)
+            for wait in waits:
+                self._histograms["wait_seconds"].add(wait)
+            self._add("predictions", "", len(waits) - failed)
+            self._add("failures", "", failed)
 
     def value(self, name: str, label: str = "") -> int:
         """Return a counter's value."""
@@ -77,6 +93,9 @@ class Metrics:
             for name, (about, _) in HISTOGRAMS.items():
                 lines += [*_head(name, about, "histogram"), *_buckets(name, self._histograms[name])]
         return "\n".join(lines) + "\n"
+
+    def _add(self, name: str, label: str, by: int) -> None:
+        self._counts[name, label] = self._counts.get((name, label), 0) + by
 
     def _counter(self, name: str, label: str) -> List[str]:
         if not label:

@@ -231,7 +231,7 @@ class PolicyServer:
         }
 
     def _serve_connection(self, connection: WebSocket) -> None:
-        session = self._make_session(self._model_host, uuid.uuid4().hex, lambda: connection.alive)
+        session = self._make_session(self._model_host, uuid.uuid4().hex, lambda: connection.fresh or connection.alive)
         self._sessions[connection] = session
         try:
             self._answer(connection, session)

@@ -13,7 +13,6 @@ here no stranger chooses the bytes, and masking would be one more pass over ever
 from __future__ import annotations
 
 import os
-import struct
 import threading
 import time
 from typing import List, Optional, Sequence, Tuple, Union
@@ -22,26 +21,30 @@ import numpy as np
 from websockets.exceptions import ConnectionClosed, ConnectionClosedError, ConnectionClosedOK
 from websockets.frames import Close
 
+from vlassess_link.wire import frames
+from vlassess_link.wire.frames import (
+    BAD_TEXT,
+    BINARY,
+    CLOSE,
+    CONTINUATION,
+    GOING_AWAY,
+    NO_MASK,
+    NORMAL,
+    PING,
+    PONG,
+    PROTOCOL_ERROR,
+    TEXT,
+    TOO_BIG,
+    Broken,
+)
 from vlassess_link.wire.sockets import Buffer, Stream
 
-TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
-_CONTINUATION = 0
-_CONTROL_BYTES = 125
 _CHUNK_BYTES = 8192
 _FRAGMENTS = 512
-_TRIVIAL = bytes(4)
-_WHOLE_BINARY = 0x80 | BINARY
-_TWO_BYTES, _EIGHT_BYTES = struct.Struct("!H"), struct.Struct("!Q")
-_SMALL_HEAD, _MIDDLE_HEAD, _LARGE_HEAD = struct.Struct("!BB"), struct.Struct("!BBH"), struct.Struct("!BBQ")
-NORMAL, GOING_AWAY, PROTOCOL_ERROR, BAD_TEXT, TOO_BIG = 1000, 1001, 1002, 1007, 1009
 
 
-class _Broken(Exception):
-    """What came is no websocket frame, or one too large."""
-
-    def __init__(self, code: int, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
+FRESH_SECONDS = 0.05
+"""For how long a peer is taken to be still there after its last message."""
 
 
 class WebSocket:
@@ -75,6 +78,7 @@ class WebSocket:
         self._sent: Optional[Close] = None
         self._received: Optional[Close] = None
         self._until: Optional[float] = None
+        self._heard = 0.0
 
     @property
     def open(self) -> bool:
@@ -86,6 +90,11 @@ class WebSocket:
         """Whether the peer is still there, as far as the socket knows; answers its pings on the way."""
         self.service()
         return self.open
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it was there so lately that asking the socket is not worth the while."""
+        return self.open and time.monotonic() - self._heard < FRESH_SECONDS
 
     def recv(self, timeout: Optional[float] = None) -> Union[str, memoryview]:
         """Return the next message: a text, or a read-only view of a buffer of its own.
@@ -101,8 +110,10 @@ class WebSocket:
         with self._reading:
             self._until = None if timeout is None else time.monotonic() + timeout
             try:
-                return self._message()
-            except _Broken as error:
+                message = self._message()
+                self._heard = time.monotonic()
+                return message
+            except Broken as error:
                 self._say_goodbye(error.code, str(error))
                 self._finish()
                 raise self._closed() from None
@@ -162,7 +173,7 @@ class WebSocket:
         try:
             self._until = 0.0
             self._control_frames()
-        except _Broken as error:
+        except Broken as error:
             self._say_goodbye(error.code, str(error))
             self._finish()
         except TimeoutError:
@@ -183,28 +194,28 @@ class WebSocket:
             if opcode >= CLOSE:
                 self._control(opcode, self._payload(length, mask))
                 continue
-            if (opcode == _CONTINUATION) != (kind is not None):
-                raise _Broken(PROTOCOL_ERROR, "a fragment that continues nothing, or a message inside another")
+            if (opcode == CONTINUATION) != (kind is not None):
+                raise Broken(PROTOCOL_ERROR, "a fragment that continues nothing, or a message inside another")
             kind = opcode if kind is None else kind
             size += length
             if size > self._max_size:
-                raise _Broken(TOO_BIG, f"more than {self._max_size} bytes in one message")
+                raise Broken(TOO_BIG, f"more than {self._max_size} bytes in one message")
             pieces.append(self._payload(length, mask))
             if final:
                 break
             if len(pieces) > _FRAGMENTS:
-                raise _Broken(PROTOCOL_ERROR, f"more than {_FRAGMENTS} fragments")
+                raise Broken(PROTOCOL_ERROR, f"more than {_FRAGMENTS} fragments")
         whole = pieces[0] if len(pieces) == 1 else memoryview(b"".join(pieces))
         if kind == BINARY:
             return whole.toreadonly()
         try:
             return str(whole, "utf-8")
         except UnicodeDecodeError:
-            raise _Broken(BAD_TEXT, "a text that is not UTF-8") from None
+            raise Broken(BAD_TEXT, "a text that is not UTF-8") from None
 
     def _head(self, begun: bool) -> Tuple[bool, int, int, bytes]:
         """Return (final, opcode, length, mask) of the next frame; ``begun``: a message is half there."""
-        parsed = self._parse_head()
+        parsed = self._parsed_head()
         if parsed is None:
             try:
                 self._fill()
@@ -212,48 +223,16 @@ class WebSocket:
                 if begun or self._begin < self._end:
                     self._finish()
                 raise
-            parsed = self._parse_head()
+            parsed = self._parsed_head()
         while parsed is None:
             self._fill(fatal=True)
-            parsed = self._parse_head()
+            parsed = self._parsed_head()
         final, opcode, length, mask, used = parsed
         self._begin += used
         return final, opcode, length, mask
 
-    def _parse_head(self) -> Optional[Tuple[bool, int, int, bytes, int]]:
-        """Return the next frame's head and its size, None while it is not whole."""
-        data, begin = self._buffer, self._begin
-        there = self._end - begin
-        if there < 2:
-            return None
-        first, second = data[begin], data[begin + 1]
-        length, used = second & 0x7F, 2
-        if length > _CONTROL_BYTES:
-            form, used = (_TWO_BYTES, 4) if length == 126 else (_EIGHT_BYTES, 10)
-            if there < used:
-                return None
-            (length,) = form.unpack_from(data, begin + 2)
-        masked = second >= 0x80
-        if there < used + 4 * masked:
-            return None
-        if first != _WHOLE_BINARY or masked == self._client or length > self._max_size:
-            self._check_head(first, masked, length)
-        mask = _TRIVIAL
-        if masked:
-            used += 4
-            mask = bytes(data[begin + used - 4 : begin + used])
-        return first >= 0x80, first & 0x0F, length, mask, used
-
-    def _check_head(self, first: int, masked: bool, length: int) -> None:
-        opcode = first & 0x0F
-        if first & 0x70 or opcode not in (_CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG):
-            raise _Broken(PROTOCOL_ERROR, f"a frame of the unknown kind {first:#04x}")
-        if masked == self._client:
-            raise _Broken(PROTOCOL_ERROR, "a masked frame" if masked else "a frame without a mask")
-        if opcode >= CLOSE and (length > _CONTROL_BYTES or not first & 0x80):
-            raise _Broken(PROTOCOL_ERROR, "a control frame in parts, or too long")
-        if length > self._max_size:
-            raise _Broken(TOO_BIG, f"more than {self._max_size} bytes in one message")
+    def _parsed_head(self) -> Optional[frames.Head]:
+        return frames.parse_head(self._buffer, self._begin, self._end, not self._client, self._max_size)
 
     def _payload(self, length: int, mask: bytes) -> memoryview:
         begin, ready = self._begin, self._end - self._begin
@@ -270,8 +249,8 @@ class WebSocket:
             except TimeoutError:
                 self._finish()
                 raise
-        if mask != _TRIVIAL and length:
-            _apply_mask(np.frombuffer(view, np.uint8), mask)
+        if mask != NO_MASK and length:
+            frames.apply_mask(np.frombuffer(view, np.uint8), mask)
         return view
 
     def _fill(self, fatal: bool = False) -> None:
@@ -294,7 +273,7 @@ class WebSocket:
 
     def _control_frames(self) -> None:
         while True:
-            parsed = self._parse_head()
+            parsed = self._parsed_head()
             if parsed is not None and parsed[1] < CLOSE:
                 return
             if parsed is not None and self._end - self._begin >= parsed[4] + parsed[2]:
@@ -308,27 +287,20 @@ class WebSocket:
         if opcode == PING:
             self._write(PONG, [bytes(payload)], 1.0)
         elif opcode == CLOSE:
-            self._received = Close.parse(bytes(payload)) if _sound(payload) else Close(PROTOCOL_ERROR, "")
-            self._say_goodbye(self._received.code if _sendable(self._received.code) else NORMAL, "")
+            self._received = frames.parse_goodbye(payload)
+            self._say_goodbye(self._received.code if frames.is_sendable(self._received.code) else NORMAL, "")
             self._finish()
             raise OSError("the peer said goodbye")
 
     # Writing
 
     def _write(self, opcode: int, parts: Sequence[Buffer], timeout: Optional[float]) -> None:
-        length = sum(map(len, parts))
-        masked = 0x80 if self._client else 0
-        if length <= _CONTROL_BYTES:
-            head = _SMALL_HEAD.pack(0x80 | opcode, masked | length)
-        elif length < 2**16:
-            head = _MIDDLE_HEAD.pack(0x80 | opcode, masked | 126, length)
-        else:
-            head = _LARGE_HEAD.pack(0x80 | opcode, masked | 127, length)
+        head = frames.head(opcode, sum(map(len, parts)), self._client)
         if self._client:
-            mask = _TRIVIAL if self.trivial_mask else os.urandom(4)
+            mask = NO_MASK if self.trivial_mask else os.urandom(4)
             head += mask
-            if mask != _TRIVIAL:
-                parts = [_masked(parts, mask)]
+            if mask != NO_MASK:
+                parts = [frames.masked(parts, mask)]
         until = None if timeout is None else time.monotonic() + timeout
         with self._sending:
             self._stream.send([head, *parts], until)
@@ -347,7 +319,7 @@ class WebSocket:
         try:
             while not self._over:
                 self._message()
-        except (OSError, _Broken):
+        except (OSError, Broken):
             pass
 
     def _finish(self) -> None:
@@ -363,31 +335,3 @@ class WebSocket:
 
 def _fine(close: Optional[Close]) -> bool:
     return close is not None and close.code in (NORMAL, GOING_AWAY)
-
-
-def _sound(payload: memoryview) -> bool:
-    if len(payload) == 1:
-        return False
-    try:
-        str(payload[2:], "utf-8")
-    except UnicodeDecodeError:
-        return False
-    return len(payload) == 0 or int.from_bytes(payload[:2], "big") >= NORMAL
-
-
-def _sendable(code: int) -> bool:
-    return code in (NORMAL, GOING_AWAY) or 3000 <= code < 5000
-
-
-def _masked(parts: Sequence[Buffer], mask: bytes) -> memoryview:
-    payload = np.frombuffer(bytearray().join(parts), np.uint8)
-    _apply_mask(payload, mask)
-    return payload.data
-
-
-def _apply_mask(payload: np.ndarray, mask: bytes) -> None:
-    """XOR in place, a machine word at a time."""
-    whole = len(payload) // 8 * 8
-    words = payload[:whole].view(np.uint64)
-    words ^= np.frombuffer(mask * 2, np.uint64)[0]
-    payload[whole:] ^= np.frombuffer((mask * 2)[: len(payload) - whole], np.uint8)
