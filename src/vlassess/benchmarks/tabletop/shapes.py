@@ -63,8 +63,8 @@ def _cylinder(colour: Colour) -> tuple[Geom, ...]:
 
 def _l_piece(colour: Colour) -> tuple[Geom, ...]:
     return (
-        Geom("box", (0.035, 0.013, 0.018), colour, (0.0, -0.010, 0.0), mass=0.6 * MASS),
-        Geom("box", (0.013, 0.018, 0.018), colour, (0.022, 0.021, 0.0), mass=0.4 * MASS),
+        Geom("box", (0.033, 0.013, 0.018), colour, (0.0, -0.010, 0.0), mass=0.6 * MASS),
+        Geom("box", (0.013, 0.017, 0.018), colour, (0.020, 0.019, 0.0), mass=0.4 * MASS),
     )
 
 
@@ -95,9 +95,9 @@ def _toy_car(colour: Colour) -> tuple[Geom, ...]:
 
 def _card(colour: Colour) -> tuple[Geom, ...]:
     return (
-        Geom("box", (0.038, 0.026, 0.005), colour, mass=MASS),
-        _shown("box", (0.032, 0.020, 0.0004), PALE, (0.0, 0.0, 0.005)),
-        _shown("box", (0.012, 0.012, 0.0004), colour, (0.0, 0.0, 0.0055)),
+        Geom("box", (0.038, 0.026, 0.006), colour, mass=MASS),
+        _shown("box", (0.032, 0.020, 0.0004), PALE, (0.0, 0.0, 0.006)),
+        _shown("box", (0.012, 0.012, 0.0004), colour, (0.0, 0.0, 0.0065)),
     )
 
 
@@ -105,7 +105,7 @@ def _shoe(colour: Colour) -> tuple[Geom, ...]:
     return (
         Geom("box", (0.042, 0.017, 0.005), PALE, (0.0, 0.0, -0.015), mass=0.4 * MASS),
         Geom("box", (0.020, 0.015, 0.016), colour, (-0.020, 0.0, 0.006), mass=0.4 * MASS),
-        Geom("capsule", (0.013, 0.022), colour, (0.014, 0.0, -0.004), _ALONG, mass=0.2 * MASS),
+        Geom("capsule", (0.013, 0.022), colour, (0.012, 0.0, -0.004), _ALONG, mass=0.2 * MASS),
         _shown("box", (0.015, 0.010, 0.0005), DARK, (-0.021, 0.0, 0.022)),
     )
 
@@ -114,7 +114,7 @@ CATEGORIES: Mapping[str, Shape] = {
     "cylinder": Shape("cylinder", _cylinder, 0.026, Grasp(period=0.0), top=0.026),
     "l_piece": Shape("L-shaped piece", _l_piece, 0.018, Grasp((-0.012, -0.010, 0.0), period=math.pi)),
     "mug": Shape("mug", _mug, 0.027, Grasp(period=math.pi)),
-    "card": Shape("card", _card, 0.005, Grasp((0.0, 0.0, 0.011), period=math.pi), top=0.005),
+    "card": Shape("card", _card, 0.006, Grasp((0.0, 0.0, 0.010), period=math.pi), top=0.006),
     "toy_car": Shape("toy car", _toy_car, 0.020, Grasp(period=math.pi)),
     "shoe": Shape("shoe", _shoe, 0.020, Grasp((-0.020, 0.0, 0.0), period=math.pi)),
 }
