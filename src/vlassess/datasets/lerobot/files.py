@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,17 @@ from vlassess.media import COMPACT, VideoWriter, chosen
 
 MB = 2**20
 EPISODES_A_FILE = 10_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes of a table and of a video after which the next file is begun."""
+
+    data: int = DATA_MB * MB
+    video: int = VIDEO_MB * MB
+
+
+LIMITS = Limits()
 
 
 class Numbered:
@@ -60,7 +72,7 @@ class DataFiles:
         limit: Bytes after which the next file is begun.
     """
 
-    def __init__(self, root: Path, features: Features, limit: int = DATA_MB * MB) -> None:
+    def __init__(self, root: Path, features: Features, limit: int) -> None:
         self._root = root
         self._schema = row_schema(features)
         self._limit = limit
@@ -126,7 +138,7 @@ class VideoFiles:
         limit: Bytes after which the next file is begun.
     """
 
-    def __init__(self, root: Path, key: str, fps: float, limit: int = VIDEO_MB * MB) -> None:
+    def __init__(self, root: Path, key: str, fps: float, limit: int) -> None:
         self._root = root
         self._key = key
         self._fps = fps

@@ -15,7 +15,15 @@ from vlassess.datasets.errors import DatasetError
 from vlassess.datasets.folders import refuse_filled, whole_folder
 from vlassess.datasets.lerobot import features as names
 from vlassess.datasets.lerobot.features import CameraFeature, Features, Totals
-from vlassess.datasets.lerobot.files import DataFiles, VideoFiles, pictures_column, vectors_column, write_episodes
+from vlassess.datasets.lerobot.files import (
+    LIMITS,
+    DataFiles,
+    Limits,
+    VideoFiles,
+    pictures_column,
+    vectors_column,
+    write_episodes,
+)
 from vlassess.datasets.lerobot.statistics import PictureStats, Stats, as_columns, as_json, over_all, vector_stats
 from vlassess.media import png, stream_info
 from vlassess.schema.demonstrations import DatasetAbout, Demonstration, Filmed
@@ -31,6 +39,7 @@ class LeRobotWriter:
         root: An empty folder.
         about: What the demonstrations have in common.
         images: How pictures are kept.
+        limits: How large files become.
 
     Attributes:
         episodes: How many demonstrations were added.
@@ -38,13 +47,14 @@ class LeRobotWriter:
         origin: What ``meta/vlassess.json`` says beside the episodes; may be added to before the end.
     """
 
-    def __init__(self, root: Path, about: DatasetAbout, images: Images = "video") -> None:
+    def __init__(self, root: Path, about: DatasetAbout, images: Images = "video", limits: Limits = LIMITS) -> None:
         self.episodes = 0
         self.frames = 0
         self.origin: dict[str, Any] = dict(about.origin)
         self._root = root
         self._about = about
         self._images = images
+        self._limits = limits
         self._features: Features | None = None
         self._data: DataFiles | None = None
         self._videos: dict[str, VideoFiles] = {}
@@ -106,7 +116,7 @@ class LeRobotWriter:
         """Return what every demonstration has; the first one decides."""
         found = self._features_of(demonstration)
         if self._features is None or self._data is None:
-            self._features, self._data = found, DataFiles(self._root, found)
+            self._features, self._data = found, DataFiles(self._root, found, self._limits.data)
         if found != self._features:
             episode = demonstration.item.episode
             raise DatasetError(
@@ -152,7 +162,9 @@ class LeRobotWriter:
         }
 
     def _film(self, camera: CameraFeature, pictures: Iterator[np.ndarray], steps: int) -> dict[str, Any]:
-        files = self._videos.setdefault(camera.key, VideoFiles(self._root, camera.key, self._about.fps))
+        if camera.key not in self._videos:
+            self._videos[camera.key] = VideoFiles(self._root, camera.key, self._about.fps, self._limits.video)
+        files = self._videos[camera.key]
         writer = files.begin()
         for number, picture in enumerate(pictures):
             writer.add(picture, whole=number == 0)
