@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
@@ -10,6 +11,9 @@ import numpy as np
 from vlassess_link.delivered import Delivered
 from vlassess_link.errors import ORIGINS, ContractError, InvalidActionError
 from vlassess_link.seeds import stream
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_FEW = 64  # numbers up to which Python is faster than numpy
 
 RECORD_SCHEMA = 2
 """Version of `EpisodeRecord`; readers accept every earlier one."""
@@ -122,7 +126,7 @@ class ActionChunk:
         if isinstance(answer, ActionChunk):
             check_actions(answer.actions)
             return answer
-        given: Dict[str, Any] = dict(answer) if isinstance(answer, Mapping) else {"actions": answer}
+        given: Dict[str, Any] = dict(answer) if isinstance(answer, (dict, Mapping)) else {"actions": answer}
         if "actions" not in given:
             raise InvalidActionError(f"the answer has no 'actions', only {sorted(given)}")
         try:
@@ -131,7 +135,7 @@ class ActionChunk:
             raise InvalidActionError(f"the actions are no array of numbers: {error}") from None
         if actions.dtype.kind in "iu":
             actions = actions.astype(np.float64)
-        return cls(check_actions(np.atleast_2d(actions)), given)
+        return cls(check_actions(actions if actions.ndim > 1 else np.atleast_2d(actions)), given)
 
 
 def check_actions(actions: np.ndarray, size: Optional[int] = None, whose: str = "the benchmark takes") -> np.ndarray:
@@ -147,13 +151,14 @@ def check_actions(actions: np.ndarray, size: Optional[int] = None, whose: str = 
     """
     if not isinstance(actions, np.ndarray):
         raise InvalidActionError(f"actions are a {type(actions).__name__}; they must be a numpy array")
-    if actions.dtype not in (np.float32, np.float64):
+    if actions.dtype not in _FLOATS:
         raise InvalidActionError(f"actions have dtype {actions.dtype}; they must be float32 or float64")
     if actions.ndim != 2 or 0 in actions.shape:
         raise InvalidActionError(f"actions have shape {actions.shape}; it must be (T, D) with T and D at least 1")
     if size is not None and actions.shape[1] != size:
         raise InvalidActionError(f"actions have {actions.shape[1]} components; {whose} {size}")
-    if not np.isfinite(actions).all():
+    few = actions.size <= _FEW
+    if not (all(map(math.isfinite, actions.ravel().tolist())) if few else np.isfinite(actions).all()):
         row, column = (int(i) for i in np.argwhere(~np.isfinite(actions))[0])
         raise InvalidActionError(f"action {row} of the chunk has {actions[row, column]} in component {column}")
     return actions

@@ -162,11 +162,11 @@ def predict_together(
     A batch that fails as a whole is retried one by one, so that one bad observation fails one session. What the
     failed try left in a context's `memory` is undone, one level deep.
     """
+    if len(sessions) == 1:
+        return [_one(model, sessions[0], observations[0])]
     contexts = [session.context for session in sessions]
     for context, obs in zip(contexts, observations):
         context.step = obs.step
-    if len(sessions) == 1:
-        return [_one(model, sessions[0], observations[0])]
     memories = [dict(context.memory) for context in contexts]
     try:
         answers = _batch_of(model, list(observations), contexts)
@@ -179,6 +179,7 @@ def predict_together(
 
 def _one(model: PredictModelServer, session: ModelSession, obs: Observation) -> Union[ActionChunk, PolicyFault]:
     context = session.context
+    context.step = obs.step
     try:
         if model.batched:
             return _chunk_of(_batch_of(model, [obs], [context])[0])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, List, Mapping, Optional, Sequence, TypeVar
+from typing import Any, Callable, FrozenSet, List, Mapping, Optional, Sequence, TypeVar
+
+import numpy as np
 
 from vlassess_link.data import ActionChunk, EpisodeStart, Observation
 from vlassess_link.errors import (
@@ -23,6 +25,8 @@ from vlassess_link.wire.access import PLAIN, Access, ask_health
 from vlassess_link.wire.client import DEFAULT, Options, WireClient, open_client
 
 T = TypeVar("T")
+
+_IMAGE_DTYPES = ("uint8", "float32")
 
 
 class RemotePolicy(Policy):
@@ -59,6 +63,7 @@ class RemotePolicy(Policy):
         self._inference_deadline = inference_deadline
         self._client: Optional[WireClient] = None
         self._in_episode = False
+        self._dtypes: FrozenSet[np.dtype[Any]] = frozenset()
         self.connect()
 
     def connect(self) -> None:
@@ -102,11 +107,16 @@ class RemotePolicy(Policy):
             raise ConnectionLost(f"no episode is open at {self._url}: call reset() before predict()")
         self._check_images([obs])
         chunks = messages.CHUNKS in client.hello.capabilities
-        return self._guarded(
-            lambda: messages.parse_action(
-                self._ask(client, messages.OBSERVATION, messages.observation_payload(obs), messages.ACTION), chunks
-            )
-        )
+        done = False
+        try:
+            payload = messages.observation_payload(obs)
+            answer = self._ask(client, messages.OBSERVATION, payload, messages.ACTION)
+            chunk = messages.parse_action(answer, chunks)
+            done = True
+        finally:
+            if not done:
+                self._drop()
+        return chunk
 
     def query(self, observations: Sequence[Observation], noise_seed: int) -> List[ActionChunk]:
         """Ask statelessly; see `Policy.query`. A running episode is not touched.
@@ -153,6 +163,7 @@ class RemotePolicy(Policy):
             self._client = open_client(self._url, seconds, self._access, self._options)
             assert self._client.hello.spec is not None
             self.spec = self._client.hello.spec
+            self._dtypes = frozenset(np.dtype(name) for name in _IMAGE_DTYPES if name in self.spec.image_dtypes)
 
     def _ask(self, client: WireClient, kind: str, payload: Any, answer: str, within: Optional[float] = None) -> Any:
         deadline = self._inference_deadline if within is None else within
@@ -192,7 +203,7 @@ class RemotePolicy(Policy):
     def _check_images(self, observations: Sequence[Observation]) -> None:
         for obs in observations:
             for name, image in obs.images.items():
-                if image.dtype.name not in self.spec.image_dtypes:
+                if image.dtype not in self._dtypes and image.dtype.name not in self.spec.image_dtypes:
                     raise ObservationError(
                         f"image {name!r} is {image.dtype}; the policy {self.spec.identity.name!r} takes "
                         f"{' or '.join(self.spec.image_dtypes)}: declare it in its `image_dtypes` or convert"

@@ -125,7 +125,8 @@ def parse_goodbye(payload: memoryview) -> Close:
         return Close(PROTOCOL_ERROR, "")
     if len(payload) == 1 or (len(payload) and int.from_bytes(payload[:2], "big") < NORMAL):
         return Close(PROTOCOL_ERROR, "")
-    return Close.parse(bytes(payload))
+    goodbye: Close = Close.parse(bytes(payload))
+    return goodbye
 
 
 def is_sendable(code: int) -> bool:

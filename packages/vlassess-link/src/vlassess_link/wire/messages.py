@@ -255,11 +255,12 @@ def parse_observation(payload: Mapping[str, Any], step: int = 0) -> Observation:
             raise DecodeError(f"images.{name} is of type {type(image).__name__}; it must be an array")
     state = payload.get("states", payload.get("state"))
     extras = {key: value for key, value in payload.items() if key not in OBSERVATION_KEYS}
-    if isinstance(state, Mapping):
-        # Some peers send named parts instead of one vector; there is no layout to join them by.
-        extras["state"], state = state, None
     if state is not None and not isinstance(state, np.ndarray):
-        state = _vector(state)
+        if isinstance(state, Mapping):
+            # Some peers send named parts instead of one vector; there is no layout to join them by.
+            extras["state"], state = state, None
+        else:
+            state = _vector(state)
     given = payload.get("step", step)
     if type(given) is not int or given < 0:
         raise DecodeError(f"step is {str(given)[:40]!r}; it must be an integer from 0")
