@@ -3,10 +3,15 @@
 Every contender is a server process and a client process, which measures on request; they take turns, so that
 what else the machine does falls on all of them. A measurement is the median of its round trips, and a figure the
 median of five measurements; the mean rate is printed beside it.
+
+The two processes stay on a core each, as a simulator and a policy do that both have work. Left to itself the system
+puts them together or apart as it happens, and the bare socket, which then has its bytes in the cache or has to wake
+another core for them, takes 35 or 100 microseconds by that alone; these figures follow, without a verdict.
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -35,17 +40,24 @@ class Contender:
         self.seconds: list[float] = []
         self.means: list[float] = []
 
-    def open(self, stack: ExitStack) -> None:
-        """Start both processes and warm up."""
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        server = stack.enter_context(subprocess.Popen([*self._command, "server", *self._options], **pipes))
-        stack.callback(server.kill)
+    def open(self, stack: ExitStack, apart: bool) -> None:
+        """Start both processes and warm up; ``apart``: each stays on a core of its own."""
+        cores = sorted(os.sched_getaffinity(0)) if apart else []
+        server = self._start(stack, cores[-1:], "server", *self._options)
         address = server.stdout.readline().strip()
-        client = [*self._command, "client", address, *self._options]
-        self._client = stack.enter_context(subprocess.Popen(client, **pipes))
-        stack.callback(self._client.kill)
+        self._client = self._start(stack, cores[:1], "client", address, *self._options)
         self.version = self._client.stdout.readline().strip()
         self._calls = max(5, int(SECONDS / self._measure(self._calls)[0]))
+
+    def _start(self, stack: ExitStack, cores: list[int], *arguments: str) -> subprocess.Popen[str]:
+        command = [*self._command, *arguments]
+        process = stack.enter_context(
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        )
+        stack.callback(process.kill)
+        if cores:
+            os.sched_setaffinity(process.pid, cores)
+        return process
 
     def measure(self) -> None:
         """Keep the seconds of one round trip."""
@@ -92,10 +104,18 @@ def _peer(name: str) -> str:
 
 def measure_transport() -> None:
     """Measure and print."""
+    _judge(_measured(contenders(), apart=True))
+    print("And where the system puts them:")
+    others = {name: contender for name, contender in contenders().items() if name != "vla-eval png"}
+    for name, seconds in _measured(others, apart=False).items():
+        bench(f"wire_anywhere_us.{name.replace(' ', '_').replace(',', '')}", seconds * 1e6)
+
+
+def _measured(by_name: dict[str, Contender], apart: bool) -> dict[str, float]:
+    """Return each contender's seconds for a round trip, and print more about it."""
     with ExitStack() as stack:
-        by_name = contenders()
         for contender in by_name.values():
-            contender.open(stack)
+            contender.open(stack, apart)
             print(f"{contender.name}: {contender.version}")
         order = list(by_name.values())
         for number in range(ROUNDS):
@@ -107,7 +127,7 @@ def measure_transport() -> None:
         print(
             f"{contender.name}: {1 / contender.median:.0f} round trips/s (median of {spread}; by the mean {rate:.0f})"
         )
-    _judge({name: contender.median for name, contender in by_name.items()})
+    return {name: contender.median for name, contender in by_name.items()}
 
 
 def _judge(median: dict[str, float]) -> None:
