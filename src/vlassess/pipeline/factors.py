@@ -52,7 +52,8 @@ def summary_of(
     policies = []
     for policy in summary.policies:
         own = [entry for entry in every if one_line(entry.item.policy) == policy.label]
-        factors = _results(cells, _One(spec, own, manifest, folder))
+        one = _One(spec, own, manifest, folder)
+        factors = _results([cell for cell in cells if one.of(cell.key)], one)
         policies.append(policy.model_copy(update={"factors": factors}))
     told = [notice for policy in policies for notice in cell_notices(policy)]
     found = sorted((*summary.notices, *told), key=lambda notice: notice.severity != "warning")

@@ -51,8 +51,7 @@ def starts_of_config(config: RunConfig, asked: Asked, catalog: Catalog, listener
         VlassessError: the benchmark cannot be loaded, it has no such camera, or the sheet would be too large.
     """
     quiet = _watched(config, asked)
-    sides = resolve(quiet, catalog, listener.note)
-    spec = benchmark_spec(sides, quiet)
+    spec = _spec_of(quiet, catalog, listener)
     planned = make_plan(quiet.model_copy(update={"episodes": min(asked.episodes, config.episodes)}), spec)
     return _shown(quiet, planned, spec, catalog, listener)
 
@@ -68,8 +67,14 @@ def starts_of_run(run_dir: Path, asked: Asked, catalog: Catalog, listener: Liste
     items = run.items()
     first = [item for item in items if item.policy == items[0].policy]
     kept = [item for item in first if item.episode.repeat == 0 and item.episode.index < asked.episodes]
-    spec = benchmark_spec(resolve(config, catalog, listener.note), config)
+    spec = _spec_of(config, catalog, listener)
     return _shown(config, [episode_item(LABEL, item.episode) for item in kept], spec, catalog, listener)
+
+
+def _spec_of(config: RunConfig, catalog: Catalog, listener: Listener) -> BenchmarkSpec:
+    with tempfile.TemporaryDirectory(prefix="vlassess-states-") as folder:
+        quiet = config.model_copy(update={"output": Path(folder)})
+        return benchmark_spec(resolve(quiet, catalog, listener.note), quiet)
 
 
 def _watched(config: RunConfig, asked: Asked) -> RunConfig:
