@@ -46,7 +46,18 @@ class _Job:
     Who asked waits in `result`, on a lock, which costs a fraction of what a future or a condition does.
     """
 
-    __slots__ = ("_answer", "_done", "_error", "args", "asked", "function", "session", "session_id", "wanted")
+    __slots__ = (
+        "_answer",
+        "_done",
+        "_error",
+        "args",
+        "asked",
+        "finished",
+        "function",
+        "session",
+        "session_id",
+        "wanted",
+    )
 
     def __init__(
         self,
@@ -59,6 +70,7 @@ class _Job:
     ) -> None:
         self.wanted, self.session_id, self.asked, self.args = wanted, session_id, asked, args
         self.function, self.session = function, session
+        self.finished = False
         self._answer: Any = None
         self._error: Optional[BaseException] = None
         self._done = threading.Lock()
@@ -66,8 +78,8 @@ class _Job:
 
     def finish(self, answer: Any, error: Optional[BaseException]) -> None:
         """Give the answer, or what is raised instead; the first time counts."""
-        if self._done.locked():
-            self._answer, self._error = answer, error
+        if not self.finished:
+            self._answer, self._error, self.finished = answer, error, True
             with contextlib.suppress(RuntimeError):  # somebody else was faster by a hair
                 self._done.release()
 
@@ -278,7 +290,7 @@ class ModelHost:
 
     def _receive(self, wait: Optional[float]) -> None:
         """Take what came from the queue, waiting so many seconds for the first (None: for ever)."""
-        try:
+        with contextlib.suppress(queue.Empty):
             item = self._queue.get(wait != 0.0, wait)
             while True:
                 if isinstance(item, _Job):
@@ -287,9 +299,9 @@ class ModelHost:
                         self._batcher.arrived(item.session_id, item.asked)
                 else:
                     item()
+                if self._queue.empty():
+                    return
                 item = self._queue.get_nowait()
-        except queue.Empty:
-            pass
 
     def _choose(self) -> Tuple[Sequence[_Job], float]:
         """Return what to run now: one function or a batch; or nothing and until when to wait for more."""
@@ -305,6 +317,8 @@ class ModelHost:
         return batch, until or 0.0
 
     def _is_wanted(self, job: _Job) -> bool:
+        if job.finished:
+            return False
         if job.wanted():
             return True
         job.finish(None, ConnectionLost("the client went away before its turn came"))

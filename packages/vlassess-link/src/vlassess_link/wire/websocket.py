@@ -191,6 +191,8 @@ class WebSocket:
         size = 0
         while True:
             final, opcode, length, mask = self._head(begun=kind is not None)
+            if final and opcode == BINARY and kind is None:
+                return self._payload(length, mask).toreadonly()
             if opcode >= CLOSE:
                 self._control(opcode, self._payload(length, mask))
                 continue
