@@ -3,7 +3,8 @@
     python -m tests.link.wire.fuzz --frames 1000000 --seconds 1200
 
 Each frame begins as a sound one of some dialect and form, and is cut, flipped, spliced, or given other lengths. It
-goes through the decoder, where only `DecodeError` may come out, and one in ``--every`` of them to a server as well,
+goes through the decoders, where only `DecodeError` may come out (and out of a `Reader` that has seen the like the same
+as out of one that has not), and one in ``--every`` of them to a server as well,
 as a message or as raw bytes in place of websocket frames. A policy of another session is asked all the while, and
 must get its own answers. Prints one line of figures; the exit code is 1 where something was not as it must be.
 """
@@ -19,19 +20,22 @@ import sys
 import threading
 import time
 from collections import Counter as Tally
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgpack
 import numpy as np
 from websockets.exceptions import ConnectionClosed
 
 from tests.link.models import START, Counter, observation
-from vlassess_link.errors import DecodeError
+from vlassess_link.errors import DecodeError, EncodeError
 from vlassess_link.policies.remote import RemotePolicy
-from vlassess_link.wire import messages, openpi
+from vlassess_link.wire import codec, messages, openpi
 from vlassess_link.wire.access import PLAIN
 from vlassess_link.wire.dialling import connect
 from vlassess_link.wire.messages import Message
+from vlassess_link.wire.patterns import Reader, Writer
 from vlassess_link.wire.server import PolicyServer, ServerOptions
 
 MAPPING = {"images": {"observation/image": "front"}, "state": {"observation/state": [0, None]}}
@@ -71,6 +75,28 @@ class Result:
         )
 
 
+def of_one_make(memory: memoryview | None) -> list[bytes]:
+    """Return observations as one connection sends them one after the other, by pattern."""
+    writer = Writer(memory)
+    image = np.tile(np.arange(48, dtype=np.uint8), (40, 1))[:, :, None].repeat(3, axis=2)
+    frames = []
+    for step in range(3):
+        payload = messages.observation_payload(observation(1, step, images={"front": image}))
+        frame = writer.frame(messages.OBSERVATION, payload, step + 3)
+        frames.append(frame if isinstance(frame, bytes) else b"".join(frame))
+    return frames
+
+
+def experienced() -> Reader:
+    """Return a reader that knows the patterns of `of_one_make`."""
+    reader = Reader()
+    reader.memory = memoryview(bytes(8192))
+    for memory in (None, memoryview(bytearray(8192))):
+        for frame in of_one_make(memory):
+            reader.read(memoryview(frame))
+    return reader
+
+
 def wholes() -> list[bytes]:
     """Return sound frames of every form."""
     image = np.tile(np.arange(48, dtype=np.uint8), (40, 1))[:, :, None].repeat(3, axis=2)
@@ -84,6 +110,8 @@ def wholes() -> list[bytes]:
         plain.pack("png"),
         plain.pack("jpeg"),
         b"".join(parts),
+        of_one_make(None)[2],
+        of_one_make(memoryview(bytearray(8192)))[2],
         Message(messages.HELLO, messages.hello_request(offer), 1).pack(),
         Message(messages.EPISODE_START, messages.start_payload(START, 1), 2).pack(),
         Message(messages.QUERY, messages.query_payload([observation(1)] * 2, 1), 4).pack(),
@@ -117,7 +145,7 @@ def mutated(rng: random.Random, sound: list[bytes]) -> bytes:
 
 def fuzz(frames: int, seconds: float, seed: int, every: int) -> Result:
     """Run until that many frames were decoded or the time is over."""
-    result, rng, sound = Result(), random.Random(seed), wholes()
+    result, rng, sound, reader = Result(), random.Random(seed), wholes(), experienced()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     until = time.monotonic() + seconds
     stop = threading.Event()
@@ -129,7 +157,7 @@ def fuzz(frames: int, seconds: float, seed: int, every: int) -> Result:
         asking.start()
         for number in itertools.takewhile(lambda n: n < frames and time.monotonic() < until, itertools.count()):
             frame = mutated(rng, sound)
-            decode(frame, result)
+            decode(frame, result, reader)
             if number % every == 0:
                 send(frame, rng, default if number % (2 * every) else other)
                 result.sent += 1
@@ -143,20 +171,43 @@ def fuzz(frames: int, seconds: float, seed: int, every: int) -> Result:
     return result
 
 
-def decode(frame: bytes, result: Result) -> None:
-    """Give a frame to both decoders."""
-    memory = memoryview(bytes(8192))
-    for name, call in (("message", lambda: Message.unpack(frame, memory)), ("openpi", lambda: openpi.unpack(frame))):
-        begun = time.perf_counter()
-        try:
-            call()
-            result.outcomes[f"read as {name}"] += 1
-        except DecodeError:
-            result.outcomes[f"refused by {name}"] += 1
-        except Exception as error:  # what the test is for: anything else is a fault
-            result.wrong.append(f"{name}: {type(error).__name__}: {error}: {frame[:200].hex()}")
-        result.slowest = max(result.slowest, time.perf_counter() - begun)
+def decode(frame: bytes, result: Result, reader: Reader) -> None:
+    """Give a frame to all decoders."""
+    message = attempt("message", lambda: Message.unpack(frame, reader.memory), frame, result)
+    read = attempt("pattern", lambda: reader.read(memoryview(frame)), frame, result)
+    attempt("openpi", lambda: openpi.unpack(frame), frame, result)
+    agree = message == read if message is None or read is None else said(*read) == said(*message_parts(message))
+    if not agree:
+        result.wrong.append(f"read by pattern otherwise: {frame[:200].hex()}")
     result.frames += 1
+
+
+def attempt(name: str, call: Callable[[], Any], frame: bytes, result: Result) -> Any:
+    """Return what a decoder returns, None where it refuses."""
+    begun = time.perf_counter()
+    found = None
+    try:
+        found = call()
+        result.outcomes[f"read as {name}"] += 1
+    except DecodeError:
+        result.outcomes[f"refused by {name}"] += 1
+    except Exception as error:  # what the test is for: anything else is a fault
+        result.wrong.append(f"{name}: {type(error).__name__}: {error}: {frame[:200].hex()}")
+    result.slowest = max(result.slowest, time.perf_counter() - begun)
+    return found
+
+
+def message_parts(message: Message) -> tuple[str, Any, int]:
+    """Return what a `Reader` returns of a message."""
+    return message.type, message.payload, message.seq
+
+
+def said(kind: str, payload: Any, seq: int) -> tuple[str, int, bytes]:
+    """Return what can be compared of a message that was read."""
+    try:
+        return kind, seq, codec.pack(payload)
+    except EncodeError as error:  # a text that holds half a character is read, and never sent
+        return kind, seq, str(error).encode("utf-8", "replace")
 
 
 def send(frame: bytes, rng: random.Random, server: PolicyServer) -> None:
@@ -170,6 +221,10 @@ def send(frame: bytes, rng: random.Random, server: PolicyServer) -> None:
     try:
         if way < 0.7:
             websocket.send(Message(messages.HELLO, messages.hello_request(), 1).pack())
+        if way < 0.4:
+            for sound in of_one_make(None):
+                websocket.send(sound)
+                websocket.recv(1.0)
         if way < 0.9:
             websocket.send(frame)
             websocket.recv(0.05)
