@@ -45,6 +45,10 @@ def benchmark(**changes: Any) -> BenchmarkSpec:
         (lambda: ImageConvention(orientation="tilted"), "orientation is 'tilted'"),
         (lambda: TaskSpec("pick", "red", 0), "task pick/red: step_limit is 0"),
         (lambda: Axis("light", (Level("dim"),), (), "sometimes"), "control is 'sometimes'"),
+        (
+            lambda: Axis("light", (Level("dim", touched=("camera:side",)),), ("camera:front",)),
+            "level 'dim' of axis 'light' touches camera:side, which the axis does not name",
+        ),
         (lambda: Termination("hold"), "hold_steps is 0 with termination 'hold'"),
         (lambda: Termination("at_limit", 3), "hold_steps is 3 with termination 'at_limit'"),
         (lambda: Termination("whenever"), "termination is 'whenever'"),
@@ -74,6 +78,13 @@ def test_only_observable_success_can_be_declared(termination: Termination, succe
     else:
         with pytest.raises(ContractError, match=f"success '{success}' cannot be observed when .* '{termination.kind}'"):
             benchmark(termination=termination, success=success)
+
+
+def test_a_level_may_touch_less_than_its_axis() -> None:
+    levels = (Level("near"), Level("far", touched=("camera:front",)))
+    axis = Axis("camera_pose", levels, ("camera:front", "camera:side"))
+    assert axis.may_change((), "near") == axis.may_change(()) == {"camera:front", "camera:side"}
+    assert axis.may_change((), "far") == {"camera:front"}
 
 
 def test_a_benchmark_has_two_names() -> None:
