@@ -163,7 +163,7 @@ class Tabletop(Benchmark):
         if task.goal is None:
             return measured
         goal, place = start.scene.item(task.goal), simulation.position(task.goal)
-        return measured.towards(place, goal, simulation.meet(task.target, task.goal))
+        return measured.towards(place, goal, goal.top is not None and simulation.meet(task.target, task.goal))
 
     def _cameras(self) -> tuple[tuple[str, tuple[int, int]], ...]:
         if self.view is None:

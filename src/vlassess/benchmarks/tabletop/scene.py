@@ -206,7 +206,10 @@ class Scene:
 
     def item(self, name: str) -> Item:
         """Return the item of this name; KeyError when there is none."""
-        return {item.name: item for item in self.items}[name]
+        for item in self.items:
+            if item.name == name:
+                return item
+        raise KeyError(name)
 
 
 def block(name: str, colour: Colour, half: float = 0.023, mass: float = 0.05) -> Item:

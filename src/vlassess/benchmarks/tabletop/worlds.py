@@ -77,6 +77,7 @@ class Worlds:
     def __init__(self, base: Scene, kept: int = KEPT) -> None:
         self._base, self._kept = base, kept
         self._worlds: OrderedDict[Scene, World] = OrderedDict()
+        self._latest: tuple[Scene, World] | None = None
 
     def of(self, scene: Scene) -> World:
         """Return the world of a scene, compiled where none that moves alike is kept.
@@ -86,6 +87,8 @@ class Worlds:
         Raises:
             PluginError: MuJoCo cannot be imported; says what to install.
         """
+        if self._latest is not None and self._latest[0] is scene:
+            return self._latest[1]
         moving = mechanics(scene, self._base)
         world = self._worlds.get(moving)
         if world is None:
@@ -94,10 +97,12 @@ class Worlds:
             world = self._worlds[moving] = World(moving)
         self._worlds.move_to_end(moving)
         world.paint(scene)
+        self._latest = (scene, world)
         return world
 
     def close(self) -> None:
         """Close all of them; later ones are compiled anew."""
+        self._latest = None
         while self._worlds:
             self._worlds.popitem()[1].close()
 
