@@ -40,6 +40,7 @@ class LatencyModel:
     def __init__(self) -> None:
         self._seen: Dict[int, Deque[float]] = {}
         self._median: Dict[int, float] = {}
+        self._expected: Dict[int, float] = {}
 
     @property
     def known(self) -> bool:
@@ -51,9 +52,16 @@ class LatencyModel:
         seen = self._seen.setdefault(size, deque(maxlen=KEPT))
         seen.append(seconds)
         self._median[size] = statistics.median(seen)
+        self._expected.clear()
 
     def seconds(self, size: int) -> float:
         """Return the expected seconds of a batch of ``size``, 0.0 while nothing was measured."""
+        known = self._expected.get(size)
+        if known is None:
+            known = self._expected[size] = self._reckon(size)
+        return known
+
+    def _reckon(self, size: int) -> float:
         if size in self._median:
             return self._median[size]
         sizes = sorted(self._median)
@@ -191,6 +199,8 @@ class Batcher:
             for known in self._sessions.values()
             if (due := known.due()) is not None and due + known.slack > now
         ]
+        if not expected:
+            return None
         expected.sort()
         pauses = [known.mean for known in self._sessions.values() if known.waiting and known.mean is not None]
         delays: List[float] = []
