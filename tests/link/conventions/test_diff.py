@@ -218,6 +218,41 @@ def test_a_normalised_component_is_named_by_its_bounds() -> None:
     assert "is A's normalised from [0, 0.08] to [-1, 1]" in str(diff(a, b)[0].cause)
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "cause"),
+    [
+        (np.zeros((2, 3, 4, 5)), np.zeros((2, 3, 4, 6)), None),
+        (np.zeros((2, 2)), np.ones((2, 2)), None),
+        (np.zeros(3, bool), np.ones(3, bool), None),
+        (np.arange(3.0), np.array((0, np.nan, 2)), "model[1] of B is not finite"),
+        (np.arange(3.0), np.array((1e300, -1e300, 1e300)), None),
+        (scene(1), np.moveaxis(scene(1), 2, 0), "model of B is A's with the channels first"),
+        (
+            np.moveaxis(scene(1), 2, 0),
+            np.moveaxis(scene(1)[:, ::-1], 2, 0),
+            "model of B is A's mirrored (columns flipp",
+        ),
+        (scene(1), np.dstack((scene(1), scene(2)[..., :1])), "model of B is A's with 1 more channels"),
+        (scene(1)[..., :1], scene(1), "model of B is A's with 2 more channels"),
+        (np.zeros((4, 4, 3)), np.full((4, 4, 3), np.nan), "model of B is not finite everywhere"),
+        (np.zeros((4, 4, 3)), np.zeros((4, 0, 3)), None),
+        ("text", np.zeros(3), "B has another model"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_whatever_a_model_tells_of_itself_can_be_compared(a: Any, b: Any, cause: str | None) -> None:
+    (found, *_) = diff(one_moment(answer={"model": a}), one_moment(answer={"model": b}))
+    if cause is not None:
+        assert str(found.cause).startswith(cause)
+
+
+def test_chunks_of_other_sizes_in_one_trace_can_be_compared() -> None:
+    later = (Moment(step=1, actions=np.zeros((4, 4))), Moment(step=2))
+    a = Trace((Moment(actions=np.ones((1, 7))), *later))
+    b = Trace((Moment(actions=np.zeros((1, 7))), *later))
+    assert diff(a, b)[0].part == "actions[0:7]"
+
+
 def test_executed_actions_are_compared_after_the_answers() -> None:
     answers = RNG.uniform(-1, 1, (5, 3))
     moment = Moment(actions=answers)
@@ -301,9 +336,22 @@ def test_a_camera_that_is_resized_is_traced_with_what_was_rendered() -> None:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"0_actions": np.zeros(7)}, "2 dimensions"),
-        ({"0_state": np.array("text")}, "1 dimensions"),
-        ({"0_step": np.arange(3)}, "0 dimensions"),
+        ({"0_actions": np.zeros(7)}, "rows of one length"),
+        ({"0_actions": np.zeros((0, 7))}, "at least one row"),
+        ({"0_state": np.array("text")}, "numbers in one row"),
+        ({"0_state": np.zeros(3, complex)}, "numbers in one row"),
+        ({"executed": np.zeros(7)}, "'executed' has the shape"),
+        ({"0_step": np.arange(3)}, "one whole number"),
+        ({"0_step": np.array(np.nan)}, "one whole number"),
+        ({"0_step": np.array(-1)}, "at least 0"),
+        ({"0_instruction": np.array(["a", "b"])}, "one text"),
+        ({"0_extra_x": np.array(["a", "b"])}, "numbers, or one text"),
+        ({"0_image_front": np.zeros((4, 4), np.uint8)}, "an image, .height, width, 3."),
+        ({"0_image_front": np.zeros((0, 4, 3), np.uint8)}, "an image"),
+        ({"0_image_front": np.zeros((3, 4, 4), np.uint8)}, "an image"),
+        ({"0_rendered_front": np.zeros((4, 4, 4), np.uint8)}, "an image"),
+        ({"0_image_front": np.array("x")}, "an image"),
+        ({"0_step": np.array(0), "about": np.array('{"policy_spec": {"chunk": 1}}')}, "has a spec that cannot be read"),
         ({"3000000000_state": np.zeros(7)}, "count from 0"),
         ({"0_state": np.zeros(7), "about": np.array("[1]")}, "is no trace"),
     ],

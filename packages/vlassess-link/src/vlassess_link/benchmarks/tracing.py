@@ -38,7 +38,7 @@ class Tracing:
                 _copies(obs.images),
                 _copies(rendered),
                 None if obs.state is None else obs.state.copy(),
-                _copies(obs.extras),
+                _values(obs.extras),
             )
         )
 
@@ -46,7 +46,7 @@ class Tracing:
         """Keep the answer to an observation that was kept."""
         if obs.step >= self._steps or not self._moments:
             return
-        answer = {_name(name): value for name, value in map(_told, chunk.extras.items()) if value is not None}
+        answer = _values(chunk.extras)
         self._moments[-1] = replace(self._moments[-1], actions=chunk.actions.copy(), answer=answer)
 
     def executed(self, action: np.ndarray) -> None:
@@ -68,9 +68,7 @@ def _name(name: str) -> str:
     return re.sub(r"[^0-9A-Za-z._-]", "_", name)
 
 
-def _told(item: Any) -> Any:
-    name, value = item
-    if isinstance(value, str):
-        return name, value
-    array = np.array(value)
-    return name, array if array.dtype.kind in "biuf" else None
+def _values(given: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the texts and numbers among some values; what else there is has no place in a trace."""
+    kept = {name: value if isinstance(value, str) else np.array(value) for name, value in given.items()}
+    return {_name(name): one for name, one in kept.items() if isinstance(one, str) or one.dtype.kind in "biuf"}

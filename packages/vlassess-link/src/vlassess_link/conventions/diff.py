@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from vlassess_link.conventions.pictures import explain_image
+from vlassess_link.conventions.pictures import explain_image, is_image
 from vlassess_link.conventions.traces import Moment, Trace
 from vlassess_link.conventions.vectors import (
     Window,
@@ -44,6 +44,11 @@ def diff(one: Trace, other: Trace) -> Tuple[Difference, ...]:
     That is: what was given (text, images, state, extras), what the model says that it made of it, what was answered,
     what was executed until the next moment.
     """
+    with np.errstate(all="ignore"):  # what a wrong implementation gives may be anything
+        return _first_difference(one, other)
+
+
+def _first_difference(one: Trace, other: Trace) -> Tuple[Difference, ...]:
     for number, (moment, _) in enumerate(zip(one.moments, other.moments)):
         found = list(_Moments(one, other, number).differences())
         if found:
@@ -118,7 +123,7 @@ class _Moments:
         elif isinstance(a, str) or isinstance(b, str):
             yield from self._text(part, str(a), str(b))
         elif isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            if a.ndim == 3 and b.ndim == 3:
+            if is_image(a) and is_image(b):
                 yield from self._image(part, (a, b), None, {})
             else:
                 yield from self._vector(part, np.atleast_1d(a).ravel(), np.atleast_1d(b).ravel(), None)
@@ -131,6 +136,7 @@ class _Moments:
         if a is None or b is None:
             yield self._told(part, f"only {'B' if a is None else 'A'} has it")
             return
+        a, b = a.astype(np.float64), b.astype(np.float64)
         if close(a, b):
             return
         if a.size != b.size:
@@ -139,7 +145,7 @@ class _Moments:
         sources = self._sources(part, self._one.state_layout, self._other.state_layout)
         several = self._series(part)
         for window in differing_windows(a[None], b[None], layout):
-            for rows in ((a[None], b[None]), several):
+            for rows in ((a[None], b[None]), *([several] if several is not None else [])):
                 elsewhere = self._elsewhere(part) if rows is not several else {}
                 wider, cause = explain_window(rows[0], rows[1], window, part, elsewhere)
                 if cause is not None:
@@ -148,8 +154,11 @@ class _Moments:
             place = slice(wider.begin, wider.end)
             yield self._told(wider.named(part), _size(a[place], b[place]), cause)
 
-    def _series(self, part: str) -> Tuple[np.ndarray, np.ndarray]:
-        """Return the vector at every moment from this one on, (n, S) of both: for causes with an unknown number."""
+    def _series(self, part: str) -> Optional[Tuple[np.ndarray, np.ndarray]]:
+        """Return the vector at every moment from this one on, (n, S) of both: for causes with an unknown number.
+
+        None where it is no vector, but an array of more dimensions.
+        """
         rows: List[Tuple[np.ndarray, np.ndarray]] = []
         for a, b in zip(self._one.moments[self._number :], self._other.moments[self._number :]):
             pair = (_vectors(a).get(part), _vectors(b).get(part))
@@ -157,6 +166,8 @@ class _Moments:
                 break
             if pair[0].size == pair[1].size:
                 rows.append((pair[0], pair[1]))
+        if not rows:
+            return None
         return np.stack([row[0] for row in rows]), np.stack([row[1] for row in rows])
 
     def _elsewhere(self, part: str) -> Dict[str, np.ndarray]:
@@ -182,14 +193,15 @@ class _Moments:
             return
         if close(a, b):
             return
-        series = [
-            np.concatenate(
-                [moment.actions[:1] for moment in trace.moments[self._number :] if moment.actions is not None]
-            )
-            for trace in (self._one, self._other)
-        ]
+        series = [_firsts(trace.moments[self._number :], a.shape[1]) for trace in (self._one, self._other)]
         for part, cause, size in action_differences((a, b), (series[0], series[1]), self._one.action_layout, "actions"):
             yield self._told(part, size, cause)
+
+
+def _firsts(moments: Sequence[Moment], size: int) -> np.ndarray:
+    """Return the first action of each moment that has one of ``size`` numbers, (n, D)."""
+    chunks = [moment.actions for moment in moments if moment.actions is not None]
+    return np.concatenate([chunk[:1] for chunk in chunks if chunk.shape[1] == size] or [np.zeros((0, size))])
 
 
 def action_differences(
@@ -206,7 +218,7 @@ def action_differences(
         layout: What an action's numbers are.
         what: How sentences call them.
     """
-    a, b = chunks
+    a, b = (chunk.astype(np.float64) for chunk in chunks)
     if a.shape[1] != b.shape[1]:
         yield what, _other_size(a[:1], b[:1], what, layout), _size(a, b)
         return
@@ -216,7 +228,7 @@ def action_differences(
         return
     for window in differing_windows(a, b, layout):
         place = slice(window.begin, window.end)
-        rows = series if len(a) < 3 and len(series[0]) == len(series[1]) else chunks
+        rows = series if len(a) < 3 and len(series[0]) == len(series[1]) else (a, b)
         cause = _integrated(rows[0][:, place], rows[1][:, place])
         wider = window
         if cause is None:
@@ -286,11 +298,11 @@ def _component_at(layout: Optional[Layout], begin: int, width: int) -> Optional[
 
 
 def _vectors(moment: Moment) -> Dict[str, np.ndarray]:
-    found = {} if moment.state is None else {"state": moment.state}
-    extras = {f"extra {name}": array for name, array in moment.extras.items()}
+    found = {} if moment.state is None else {"state": moment.state.astype(np.float64)}
+    extras = {f"extra {name}": array for name, array in moment.extras.items() if isinstance(array, np.ndarray)}
     answers = {name: array for name, array in moment.answer.items() if isinstance(array, np.ndarray)}
     for name, array in {**extras, **answers}.items():
-        if array.ndim <= 1 and array.dtype.kind in "fiu":
+        if array.ndim <= 1:
             found[name] = np.atleast_1d(array).astype(np.float64)
     return found
 

@@ -23,9 +23,17 @@ SCALES: Tuple[Tuple[str, float, float], ...] = (
     ("normalised to [-1, 1] (twice, if A's was)", 2 / 255, -1.0),
     ("times 255", 255.0, 0.0),
 )
+CHANNELS = (1, 3, 4)
 COARSE = 12
 GOOD, MUCH_BETTER = 2.5, 0.3
 """An image is explained when what is left differs by so few of 255 on average, and by this share of before."""
+
+
+def is_image(array: np.ndarray) -> bool:
+    """Return whether an array can be a picture: (height, width, 1, 3 or 4) or with the channels first."""
+    if array.ndim != 3 or array.size == 0 or array.dtype.kind not in "iuf":
+        return False
+    return array.shape[2] in CHANNELS or array.shape[0] in CHANNELS
 
 
 def explain_image(
@@ -39,11 +47,29 @@ def explain_image(
         rendered: The image before it was converted, of either, where it is known.
         neighbours: A's other images.
     """
+    if not (np.isfinite(one).all() and np.isfinite(other).all()):
+        return None if np.isfinite(other).all() else "is not finite everywhere"
+    if one.shape[2] != other.shape[2]:
+        return _channels(one, other)
+    if one.shape[2] not in CHANNELS:
+        one, other = one.transpose(1, 2, 0), other.transpose(1, 2, 0)
     exact = _exact(one, other, neighbours)
     if exact is not None:
         return exact
     how = _made_by(one, other, rendered)
     return how or _nearly(one, other)
+
+
+def _channels(one: np.ndarray, other: np.ndarray) -> Optional[str]:
+    """Find channels that are put first, or last, or are more or fewer."""
+    for axes, words in (((2, 0, 1), "with the channels first"), ((1, 2, 0), "with the channels last")):
+        if np.array_equal(one.transpose(axes), other):
+            return f"is A's {words}"
+    if other.shape[2] > one.shape[2] and np.array_equal(other[..., : one.shape[2]], one):
+        return f"is A's with {other.shape[2] - one.shape[2]} more channels"
+    if other.shape[2] < one.shape[2] and np.array_equal(one[..., : other.shape[2]], other):
+        return f"is A's with {one.shape[2] - other.shape[2]} channels less"
+    return None
 
 
 def _exact(one: np.ndarray, other: np.ndarray, neighbours: Mapping[str, np.ndarray]) -> Optional[str]:

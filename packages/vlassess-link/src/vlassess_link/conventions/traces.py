@@ -31,8 +31,8 @@ from vlassess_link.specs import BenchmarkSpec, PolicySpec
 Value = Union[np.ndarray, str]
 MEMBERS = ("image", "rendered", "extra", "answer")
 SINGLE = ("state", "instruction", "step", "actions")
-DIMENSIONS = {"state": 1, "step": 0, "actions": 2}
-NO_TRACE = (ValueError, EOFError, KeyError, TypeError, AttributeError, NotImplementedError)
+DIMENSIONS = {"state": 1, "actions": 2, "executed": 2}
+NO_TRACE = (ValueError, EOFError, KeyError, TypeError, AttributeError, NotImplementedError, MemoryError)
 """What numpy and zipfile raise on a file that is cut short, damaged, or of one bare array."""
 
 
@@ -46,7 +46,7 @@ class Moment:
         images: Camera -> as given.
         rendered: Camera -> before its conversion; only where it was converted.
         state: As given; None where there was none.
-        extras: Further observation arrays.
+        extras: Further observation arrays, and texts.
         actions: (T, D), as answered; None where no answer came.
         answer: Further arrays, and texts, of the answer.
     """
@@ -56,7 +56,7 @@ class Moment:
     images: Mapping[str, np.ndarray] = field(default_factory=dict)
     rendered: Mapping[str, np.ndarray] = field(default_factory=dict)
     state: Optional[np.ndarray] = None
-    extras: Mapping[str, np.ndarray] = field(default_factory=dict)
+    extras: Mapping[str, Value] = field(default_factory=dict)
     actions: Optional[np.ndarray] = None
     answer: Mapping[str, Value] = field(default_factory=dict)
 
@@ -96,6 +96,14 @@ class Trace:
         """What the numbers of an executed action are, where the specs tell."""
         benchmark = self._specs()[1]
         return benchmark.action if benchmark is not None else None
+
+    def check_specs(self) -> None:
+        """Read the specs that it carries.
+
+        Raises:
+            ContractError: one is none.
+        """
+        self._specs()
 
     def _specs(self) -> Tuple[Optional[PolicySpec], Optional[BenchmarkSpec]]:
         policy, benchmark = self.about.get("policy_spec"), self.about.get("benchmark_spec")
@@ -145,7 +153,38 @@ def load(path: str) -> Trace:
     if not isinstance(about, dict):
         raise ContractError(f"{path} is no trace (its `about` is no JSON object); `vlassess trace CONFIG` writes one")
     executed = arrays.pop("executed", None)
-    return Trace(_moments(path, arrays), executed, about)
+    if executed is not None:
+        _check_shape(f"{path}: 'executed'", "executed", executed)
+    trace = Trace(_moments(path, arrays), executed, about)
+    try:
+        trace.check_specs()
+    except (ContractError, *NO_TRACE) as error:
+        raise ContractError(f"{path}: its `about` has a spec that cannot be read ({error}); leave it out") from None
+    return trace
+
+
+def _check_shape(what: str, kind: str, array: np.ndarray) -> None:
+    """Refuse an array that is not of its kind's shape, before anybody computes with it.
+
+    Raises:
+        ContractError: names the array, its shape and the one that it must have.
+    """
+    numbers, dimensions = array.dtype.kind in "iuf", DIMENSIONS.get(kind)
+    if kind in ("image", "rendered"):
+        holds = numbers and array.ndim == 3 and array.size > 0 and array.shape[2] == 3
+        wanted = "an image, (height, width, 3)"
+    elif kind == "step":
+        holds, wanted = array.ndim == 0 and array.dtype.kind in "iu" and array >= 0, "one whole number, at least 0"
+    elif kind == "instruction":
+        holds, wanted = array.ndim == 0 and array.dtype.kind == "U", "one text"
+    elif dimensions is not None:
+        wanted = "numbers in one row" if dimensions == 1 else "numbers in rows of one length, at least one row"
+        holds = numbers and array.ndim == dimensions and (dimensions == 1 or array.size > 0)
+    else:
+        holds = array.dtype.kind in "biuf" or (array.ndim == 0 and array.dtype.kind == "U")
+        wanted = "numbers, or one text"
+    if not holds:
+        raise ContractError(f"{what} has the shape {array.shape} and the type {array.dtype}; it must be {wanted}")
 
 
 def _moments(path: str, arrays: Mapping[str, np.ndarray]) -> Tuple[Moment, ...]:
@@ -157,11 +196,7 @@ def _moments(path: str, arrays: Mapping[str, np.ndarray]) -> Tuple[Moment, ...]:
             raise ContractError(f"{path} has an array {key!r}, which no trace has")
         if int(number) >= len(arrays):
             raise ContractError(f"{path} has an array {key!r}, and none of the observations before it: count from 0")
-        if name in DIMENSIONS and (array.ndim != DIMENSIONS[name] or array.dtype.kind not in "biuf"):
-            raise ContractError(
-                f"{path}: {key!r} has shape {array.shape} of {array.dtype}; it must be numbers in {DIMENSIONS[name]} "
-                "dimensions"
-            )
+        _check_shape(f"{path}: {key!r}", name if name in SINGLE else kind, array)
         while len(fields) <= int(number):
             fields.append({"images": {}, "rendered": {}, "extras": {}, "answer": {}})
         value: Any = str(array) if array.dtype.kind == "U" else array

@@ -77,15 +77,22 @@ def explain_window(
         what: How a sentence calls the vector.
         elsewhere: Other vectors of A at the same moments, name -> (n, R), which B may have taken instead.
     """
+    a, b = one[:, window.begin : window.end], other[:, window.begin : window.end]
+    if not (_finite(a) and _finite(b)):
+        return window, None if _finite(b) else f"{window.named(what)} of B is not finite"
     for candidate in _widened(window, one.shape[1]):
         a, b = one[:, candidate.begin : candidate.end], other[:, candidate.begin : candidate.end]
-        cause = _rotation_cause(a, b, candidate.component)
+        cause = _rotation_cause(a, b, candidate.component) if _finite(a) and _finite(b) else None
         if cause is not None:
             return candidate, f"{candidate.named(what)} of B {cause}"
     a, b = one[:, window.begin : window.end], other[:, window.begin : window.end]
     cause = _known_cause(a, b, window.component) or _taken_from(b, one, window, what, elsewhere)
     cause = cause or _fitted_cause(a, b)
     return window, None if cause is None else f"{window.named(what)} of B {cause}"
+
+
+def _finite(rows: np.ndarray) -> bool:
+    return bool(np.isfinite(rows).all())
 
 
 def _widened(window: Window, size: int) -> Iterator[Window]:
@@ -233,11 +240,13 @@ def _affine(a: np.ndarray, b: np.ndarray) -> Optional[str]:
     """Name statistics that are applied once more, or other ones: a factor and an offset for each number."""
     if len(a) < 3 or not all(len(np.unique(np.round(column, 6))) >= 3 for column in a.T):
         return None
-    factors = [np.polyfit(old, new, 1) for old, new in zip(a.T, b.T)]
-    fitted = np.stack([np.polyval(factor, old) for factor, old in zip(factors, a.T)], axis=1)
-    if not close(fitted, b):
+    from_mean = a - a.mean(axis=0)
+    slopes = (from_mean * b).sum(axis=0) / (from_mean**2).sum(axis=0)
+    offsets = b.mean(axis=0) - slopes * a.mean(axis=0)
+    if not close(slopes * a + offsets, b):
         return None
     told = ", ".join(
-        f"{factor[0]:.4g} x {'+' if factor[1] >= 0 else '-'} {abs(factor[1]):.4g}" for factor in factors[:4]
+        f"{slope:.4g} x {'+' if offset >= 0 else '-'} {abs(offset):.4g}"
+        for slope, offset in zip(slopes[:4], offsets[:4])
     )
     return f"is A's normalised once more (normalised twice), or with other statistics: {told}"
