@@ -21,6 +21,7 @@ ACCEPTED = re.compile(
 )
 ALIASES = {
     "3-clause BSD": "BSD-3-Clause",
+    "3-Clause BSD License": "BSD-3-Clause",
     "BSD License": "BSD",
     "MIT License": "MIT",
     "Apache Software License": "Apache-2.0",

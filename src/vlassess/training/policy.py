@@ -1,0 +1,36 @@
+"""The policy's own script, loaded by its target as a run loads it: training never imports it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from vlassess.training.world import Job
+from vlassess_link.loading import load_class
+from vlassess_link.policies.model import InProcessPolicy, PredictModelServer
+
+SCRIPT = Path(__file__).resolve().parent.parent / "policies" / "mini_vla.py"
+BUCKETS, LENGTH = 32, 32
+
+
+def open_policy(weights: Path, horizon: int = 5) -> InProcessPolicy:
+    """Return the policy with these weights, in this process.
+
+    Raises:
+        VlassessError: the file holds no weights of mini-vla.
+    """
+    return InProcessPolicy(_class()(weights=str(weights), horizon=horizon))
+
+
+def vocabulary(jobs: Iterable[Job]) -> Any:
+    """Return the policy's own `Words` with every word of these jobs' instructions, and buckets for all others."""
+    module = sys.modules[_class().__module__]
+    texts = [text for job in jobs for text in job.instructions]
+    known = sorted({word for text in texts for word in module.WORD.findall(text.lower())})
+    return module.Words(tuple(known), BUCKETS, LENGTH)
+
+
+def _class() -> Any:
+    return load_class(f"{SCRIPT}:MiniVla", PredictModelServer)
