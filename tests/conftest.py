@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# What is made once and used by every run lies in the checkout, not in the home of whoever runs the tests.
+os.environ.setdefault("VLASSESS_CACHE", str(Path(__file__).parents[1] / ".cache" / "vlassess"))
 
 settings.register_profile("here", deadline=None, max_examples=50)
 settings.register_profile("ci", parent=settings.get_profile("here"), derandomize=True)

@@ -1,5 +1,6 @@
 """Hands episodes to workers and survives their death."""
 
+from vlassess.execution.answers import Adapter, SpecAnswer
 from vlassess.execution.coordinator import (
     ArtifactSink,
     Coordinator,
@@ -29,6 +30,7 @@ from vlassess.execution.settings import FleetSettings, cores
 from vlassess.execution.stopping import NeverEnough, StoppingRule, StopSwitch, stop_on_signals
 
 __all__ = [
+    "Adapter",
     "ArtifactSink",
     "BlockedHandOut",
     "Coordinator",
@@ -47,6 +49,7 @@ __all__ = [
     "RecordSink",
     "ServerLaunch",
     "ServerStartError",
+    "SpecAnswer",
     "StopSwitch",
     "StoppingRule",
     "Work",

@@ -12,10 +12,12 @@ from typing import Any
 
 from vlassess.catalog import BenchmarkEntry, Catalog
 from vlassess.execution import (
+    Adapter,
     Environment,
     PolicyServers,
     PolicySide,
     ServerLaunch,
+    SpecAnswer,
     WorkerLaunch,
     in_environment,
     label_of,
@@ -103,12 +105,42 @@ def in_own_interpreter(sides: Sides) -> tuple[WorkerLaunch, Environment | None]:
 
 
 def benchmark_spec(sides: Sides, config: RunConfig) -> BenchmarkSpec:
-    """Return the stored spec, or ask a worker."""
+    """Return the stored spec, or what the benchmark has declared before, or ask a worker."""
     if sides.entry.spec is not None:
         return sides.entry.spec
+    answer = SpecAnswer(adapter_of(sides, config))
+    known = answer.recall()
+    if known is not None:
+        return known
     launch, _ = in_own_interpreter(sides)
     with temporary_logs(config) as logs:
-        return probe(launch, {}, config.execution.deadlines.model_dump(), logs / "probe.log").benchmark
+        found = probe(launch, {}, config.execution.deadlines.model_dump(), logs / "probe.log").benchmark
+    answer.keep(found)
+    return found
+
+
+def adapter_of(sides: Sides, config: RunConfig) -> Adapter:
+    """Return all that decides what the benchmark declares."""
+    entry = sides.entry
+    return Adapter(entry.target, entry.params, {**entry.env, **config.benchmark.env}, entry.interpreter)
+
+
+def check_answer(spec: BenchmarkSpec, sides: Sides, config: RunConfig) -> None:
+    """Refuse a plan that was made from an answer which no longer holds, and keep the new one.
+
+    Raises:
+        PluginError: the benchmark declares something else than it did, though nothing of it seems to have changed.
+    """
+    if sides.entry.spec is not None:
+        return
+    answer = SpecAnswer(adapter_of(sides, config))
+    known = answer.recall()
+    answer.keep(spec)
+    if known is not None and known != spec:
+        raise PluginError(
+            f"{sides.entry.name} declares something else than when it was last asked, so the plan does not fit it; the "
+            "new answer is kept: run the command again"
+        )
 
 
 @contextmanager
@@ -139,6 +171,7 @@ def staged(
         asked |= {name: place for label, places in sources.items() for name, place in numbered(label, places)}
         found = probe(launch, asked, config.execution.deadlines.model_dump(), folder / "probe.log")
         specs = one_each(found.policies)
+        check_answer(found.benchmark, sides, config)
         check_sides(found.benchmark, specs, {label_of(name): place for name, place in asked.items()}, sides.entry)
         fits = {label: check(spec, found.benchmark) for label, spec in specs.items()}
         if refuse:
