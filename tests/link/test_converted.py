@@ -137,6 +137,55 @@ def test_two_sides_that_do_not_fit_never_begin() -> None:
     assert "absolute on one side and delta on the other" in record.error.message
 
 
+TURN = Component("turn", "rotation", 3, "delta", "base", rotation="axis_angle_pi", unit="radian", low=-4.0, high=4.0)
+MATRIX = replace(TURN, size=9, rotation="matrix", unit="unknown", low=None, high=None)
+
+
+class Turning(FakeBenchmark):
+    """Takes rotations, and tells its own as a quaternion."""
+
+    def __init__(self, quaternion: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)) -> None:
+        super().__init__(image=0, termination="at_limit")
+        self.spec = replace(self.spec, action=Layout((TURN,)), state=Layout(STATE.components[1:]), hold_action=None)
+        self._quaternion = quaternion
+
+    def make_obs(self, raw: RawObservation) -> Observation:
+        return replace(super().make_obs(raw), state=np.array(self._quaternion))
+
+
+def turned_by(matrix: np.ndarray, **spec: Any) -> FunctionPolicy:
+    return FunctionPolicy(lambda obs: ActionChunk(matrix.reshape(1, 9)), action=Layout((MATRIX,)), **spec)
+
+
+def test_a_matrix_that_is_almost_a_rotation_arrives_as_the_nearest_one() -> None:
+    benchmark = Turning()
+    about_z = np.array([[0.01, -1.02, 0], [0.98, 0, 0.01], [0, 0, 1.01]])
+    assert attempt(benchmark, turned_by(about_z)).error is None
+    np.testing.assert_allclose(benchmark.received[0], [0, 0, np.pi / 2], atol=0.02)
+
+
+def test_numbers_that_are_no_rotation_are_the_policys_error_and_never_arrive() -> None:
+    benchmark = Turning()
+    record = attempt(benchmark, turned_by(np.diag((1.0, 1.0, -1.0))))
+    assert record.error is not None
+    assert (record.error.origin, record.error.kind) == ("policy", "InvalidActionError")
+    assert "for 'turn' the policy answers [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1.0]" in record.error.message
+    assert "nearly a rotation" in record.error.message
+    assert not benchmark.received
+
+
+def test_a_state_that_is_no_rotation_is_the_benchmarks_error() -> None:
+    wanted = Layout((replace(STATE.components[1], size=3, rotation="euler_xyz", unit="radian"),))
+    policy = turned_by(np.eye(3), state=wanted)
+    record = attempt(Turning((0.0, 0.0, 0.0, 0.0)), policy)
+    assert record.error is not None
+    assert (record.error.origin, record.error.kind) == ("benchmark", "ObservationError")
+    assert (
+        "cannot be converted for the policy's 'turn': the benchmark gives [0.0, 0.0, 0.0, 0.0]" in record.error.message
+    )
+    assert not policy.seen
+
+
 BOX = Layout((Component("a", "other", 2, low=-1.0, high=1.0), Component("b", "other", 1, low=0.0)))
 
 

@@ -106,9 +106,48 @@ def test_the_form_without_a_flip_is_robosuites() -> None:
     np.testing.assert_allclose(rotations.convert(quaternion, "quaternion_xyzw", "axis_angle_2pi"), expected, atol=1e-9)
 
 
-def test_no_rotation_is_not_a_number() -> None:
-    assert np.isnan(rotations.convert(np.zeros(4), "quaternion_wxyz", "axis_angle_pi")).all()
-    assert np.isnan(rotations.convert(np.zeros(6), "rot6d_contiguous", "quaternion_wxyz")).all()
+NO_ROTATIONS = {
+    "quaternion of zeros": (np.zeros(4), "quaternion_wxyz"),
+    "parallel columns": (np.array([1.0, 0, 0, 2, 0, 0]), "rot6d_contiguous"),
+    "parallel but for rounding": (np.array([0.1, 0.2, 0.3, 0.7, 1.4, 2.1]), "rot6d_contiguous"),
+    "zeros": (np.zeros(9), "matrix"),
+    "mirrored": (np.diag((1.0, 1.0, -1.0)).ravel(), "matrix"),
+    "scaled": (0.05 * np.eye(3).ravel(), "matrix"),
+    "squeezed": (np.diag((1.0, 1.0, 0.3)).ravel(), "matrix"),
+    "not finite": (np.full(9, np.inf), "matrix"),
+    "not a number": (np.full(6, np.nan), "rot6d_interleaved"),
+}
+
+
+@pytest.mark.parametrize("case", NO_ROTATIONS)
+def test_no_rotation_is_not_a_number(case: str) -> None:
+    numbers, form = NO_ROTATIONS[case]
+    for target in rotations.SIZES:
+        if target != form:
+            assert np.isnan(rotations.convert(numbers, form, target)).all()
+
+
+def test_one_that_is_none_spoils_no_other() -> None:
+    both = np.stack((np.full(9, np.nan), np.eye(3).ravel()))
+    made = rotations.convert(both, "matrix", "quaternion_wxyz")
+    assert np.isnan(made[0]).all()
+    np.testing.assert_array_equal(made[1], [1, 0, 0, 0])
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-3, 0.1])
+def test_a_matrix_that_is_almost_a_rotation_is_brought_to_the_nearest_as_scipy_does(
+    noise: float, poses: Rotation
+) -> None:
+    rough = poses.as_matrix() + noise * np.random.default_rng(4).uniform(-1, 1, (POSES, 3, 3))
+    made = rotations.convert(rough.reshape(-1, 9), "matrix", "quaternion_xyzw")
+    expected = Rotation.from_matrix(rough)
+    np.testing.assert_allclose(np.linalg.norm(made, axis=1), 1.0, atol=1e-12)
+    apart = (Rotation.from_quat(made) * expected.inv()).magnitude()
+    assert float(apart.max()) < 1e-7
+    matrix = Rotation.from_quat(made).as_matrix()
+    for axis in np.eye(3):  # no small turn of the result is nearer
+        other = (Rotation.from_rotvec(1e-3 * axis) * Rotation.from_quat(made)).as_matrix()
+        assert (np.linalg.norm(rough - matrix, axis=(1, 2)) <= np.linalg.norm(rough - other, axis=(1, 2)) + 1e-9).all()
 
 
 def test_a_single_pose_and_a_chunk_have_their_shapes() -> None:

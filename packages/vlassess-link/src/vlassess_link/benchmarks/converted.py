@@ -19,7 +19,7 @@ import numpy as np
 
 from vlassess_link.benchmarks.base import Benchmark, View
 from vlassess_link.benchmarks.watched import check_observation
-from vlassess_link.conventions.bounds import Bounds
+from vlassess_link.conventions.bounds import Bounds, component_at
 from vlassess_link.conventions.compare import Plan
 from vlassess_link.data import (
     ActionChunk,
@@ -31,8 +31,14 @@ from vlassess_link.data import (
     StepResult,
     check_actions,
 )
+from vlassess_link.errors import InvalidActionError, ObservationError
 from vlassess_link.policies.base import Policy
 from vlassess_link.specs import BenchmarkSpec
+
+NO_ROTATION = (
+    "where these are a rotation in the declared form, they are none: a quaternion must not be zero, two columns not "
+    "parallel, and a matrix nearly a rotation"
+)
 
 
 class ConvertedPolicy(Policy):
@@ -64,7 +70,7 @@ class ConvertedPolicy(Policy):
         """Check and convert what was delivered, ask, and convert the answer.
 
         Raises:
-            ObservationError: the observation breaks the benchmark's contract.
+            ObservationError: the observation breaks the benchmark's contract, or its state is no rotation.
             InvalidActionError: an action has not as many numbers as the policy declares, or is no rotation.
         """
         check_observation(obs, self._benchmark, self.spec, self.view)
@@ -85,7 +91,7 @@ class ConvertedPolicy(Policy):
             images = {name: image.astype(np.float32) for name, image in images.items()}
         state = None if plan.drops_state else obs.state
         if state is not None and plan.state is not None:
-            state = plan.state(state)
+            state = self._converted_state(state, plan.state)
         return dataclasses.replace(obs, images=images, state=state)
 
     def _answer(self, chunk: ActionChunk) -> ActionChunk:
@@ -93,7 +99,36 @@ class ConvertedPolicy(Policy):
             check_actions(chunk.actions, self._plan.action_size, "the policy's spec declares")
         if self._plan.action is None:
             return chunk
-        return dataclasses.replace(chunk, actions=check_actions(self._plan.action(chunk.actions)))
+        actions = self._plan.action(chunk.actions)
+        if not np.isfinite(actions).all():
+            row, place = (int(i) for i in np.argwhere(~np.isfinite(actions))[0])
+            part = component_at(self._benchmark.action, place)[0].name
+            raise InvalidActionError(
+                f"action {row} of the chunk cannot be converted: for {part!r} the policy answers "
+                f"{self._answered(part, chunk.actions[row])}; {NO_ROTATION}"
+            )
+        return dataclasses.replace(chunk, actions=check_actions(actions))
+
+    def _answered(self, part: str, action: np.ndarray) -> List[float]:
+        """Return the policy's own numbers of a component, all of them where it calls it otherwise."""
+        begin = 0
+        for component in self.spec.action.components if self.spec.action is not None else ():
+            if component.name == part:
+                action = action[begin : begin + component.size]
+                break
+            begin += component.size
+        return [round(float(value), 4) for value in action]
+
+    def _converted_state(self, state: np.ndarray, convert: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        converted = convert(state)
+        if not np.isfinite(converted).all():
+            assert self.spec.state is not None
+            part = component_at(self.spec.state, int(np.argmin(np.isfinite(converted))))[0].name
+            raise ObservationError(
+                f"the state cannot be converted for the policy's {part!r}: the benchmark gives "
+                f"{np.round(state, 4).tolist()}; {NO_ROTATION}"
+            )
+        return converted
 
 
 class BoundedBenchmark(Benchmark):

@@ -44,7 +44,7 @@ class Bounds:
         return np.clip(action, self._low, self._high).astype(action.dtype), bool(outside.any())
 
     def _words(self, action: np.ndarray, place: int) -> str:
-        component, number = _component_at(self._layout, place)
+        component, number = component_at(self._layout, place)
         return (
             f"number {number} of action component {component.name!r} is {action[place]:g}; the benchmark takes "
             f"[{self._low[place]:g}, {self._high[place]:g}]: mend the policy, or declare `clip: true` in the "
@@ -57,7 +57,12 @@ def _numbers(layout: Layout, name: str, default: float) -> np.ndarray:
     return np.array([default if value is None else value for value, size in given for _ in range(size)], np.float64)
 
 
-def _component_at(layout: Layout, place: int) -> Tuple[Component, int]:
+def component_at(layout: Layout, place: int) -> Tuple[Component, int]:
+    """Return the component to which a number of a vector belongs, and which of its numbers it is.
+
+    Raises:
+        IndexError: the layout has fewer numbers.
+    """
     for component in layout.components:
         if place < component.size:
             return component, place

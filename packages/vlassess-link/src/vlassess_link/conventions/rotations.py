@@ -3,6 +3,11 @@
 All go through a unit quaternion (w, x, y, z), which keeps what two forms have beyond the rotation itself: the sign
 of a quaternion, and with it whether an axis-angle vector is longer than pi. The other forms do not know that sign;
 where it has to be made up, w >= 0 is taken. Values are arrays (..., size); angles are in radians.
+
+Models give numbers that are almost a rotation, so each form with more numbers than it needs is brought to the
+rotation that it means: a quaternion to the length 1, six numbers by Gram and Schmidt (Zhou et al. 2019), a matrix to
+the nearest rotation in the Frobenius norm (by its singular values, as scipy does; Levinson et al. 2020). What means
+none becomes NaN: see `convert`.
 """
 
 from __future__ import annotations
@@ -30,11 +35,18 @@ ANGULAR = ("axis_angle_pi", "axis_angle_2pi", "euler_xyz", "euler_xyz_fixed")
 SIGNED = ("axis_angle_2pi", "quaternion_wxyz", "quaternion_xyzw")
 """Forms that tell a quaternion from its negative, which is the same rotation."""
 
+PARALLEL = 1e-9
+"""Sine of the angle between two columns below which their plane is rounding alone."""
+
+MATRIX_SLACK = 0.5
+"""How far a singular value of a matrix may be from 1: beyond, it is scaled or squeezed, and no rotation was meant."""
+
 
 def convert(values: np.ndarray, source: str, target: str) -> np.ndarray:
     """Return the same rotations in another form: (..., size) float64.
 
-    What is no rotation (a quaternion of zeros) becomes NaN.
+    What is no rotation becomes NaN: a quaternion of zeros, six numbers of two parallel columns, a matrix that mirrors
+    or is further from a rotation than `MATRIX_SLACK`, anything that is not finite.
 
     Args:
         values: (..., size of ``source``), angles in radians.
@@ -97,7 +109,16 @@ def _to_axis_angle_pi(quaternion: np.ndarray) -> np.ndarray:
 
 
 def _of_matrix_rows(numbers: np.ndarray) -> np.ndarray:
-    return _of_matrix(numbers.reshape(*numbers.shape[:-1], 3, 3))
+    return _of_matrix(_nearest_rotation(numbers.reshape(*numbers.shape[:-1], 3, 3)))
+
+
+def _nearest_rotation(m: np.ndarray) -> np.ndarray:
+    """Return the rotations nearest to some matrices, (..., 3, 3); NaN where none is near."""
+    finite = np.isfinite(m).all(axis=(-2, -1), keepdims=True)
+    left, values, right = np.linalg.svd(np.where(finite, m, 0.0))
+    nearest = left @ right
+    near = (np.abs(values - 1.0) <= MATRIX_SLACK).all(axis=-1) & (np.linalg.det(nearest) > 0.0)
+    return np.where(near[..., None, None], nearest, np.nan)
 
 
 def _of_matrix(m: np.ndarray) -> np.ndarray:
@@ -138,7 +159,10 @@ def _to_matrix_rows(quaternion: np.ndarray) -> np.ndarray:
 def _of_columns(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Make a rotation of two columns by Gram and Schmidt, as Zhou et al. (2019) define the 6-D form."""
     one = _unit(first)
-    two = _unit(second - np.sum(one * second, axis=-1, keepdims=True) * one)
+    rest = second - np.sum(one * second, axis=-1, keepdims=True) * one
+    length = np.linalg.norm(second, axis=-1, keepdims=True)
+    parallel = np.linalg.norm(rest, axis=-1, keepdims=True) <= PARALLEL * length
+    two = _unit(np.where(parallel, np.nan, rest))
     return _of_matrix(np.stack((one, two, np.cross(one, two)), axis=-1))
 
 
