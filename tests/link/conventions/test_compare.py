@@ -100,7 +100,7 @@ CONVERTED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "gripper threshold": (
         {"action": with_component(ACTION, "gripper", low=0.0, threshold=0.7)},
-        "action 'gripper': split at 0.7 into two values, [0, 1] becomes [-1, 1]",
+        "action 'gripper': split at 0.7 into two values (0.7 itself opens), [0, 1] becomes [-1, 1]",
     ),
     "colour": ({"image": ImageConvention("bgr")}, "camera 'front': rgb becomes bgr"),
     "orientation": ({"image": ImageConvention("rgb", "rotated_180")}, "camera 'front': upright becomes rotated_180"),
@@ -196,6 +196,50 @@ def test_what_cannot_be_converted_is_refused_with_the_reason(case: str) -> None:
     assert any(words in reason for reason in fit.reasons), fit.reasons
 
 
+JOINTS = Component("arm", "joints", 2, "absolute", "joint", unit="normalized", scale=0.5, source="joints")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "factor", "words"),
+    [
+        ({"unit": "radian", "scale": None}, {}, 0.5, "radians is assumed"),
+        ({"unit": "degree", "scale": None}, {}, np.rad2deg(0.5), "radians is assumed"),
+        ({"unit": "meter", "scale": None}, {}, 0.5, "meters is assumed"),
+        ({"scale": 0.25}, {}, 2.0, "the same on both sides is assumed"),
+        ({}, {}, 1.0, None),
+        ({"unit": "meter", "scale": 0.1}, {"unit": "meter", "scale": None}, 1.0, None),
+    ],
+)
+def test_a_normalized_unit_that_hides_meters_or_radians_is_said(
+    mine: dict[str, Any], theirs: dict[str, Any], factor: float, words: str | None
+) -> None:
+    found = plan(
+        policy_of(state=Layout((replace(JOINTS, **mine),))), benchmark_of(state=Layout((replace(JOINTS, **theirs),)))
+    )
+    assert found.fit.reasons == ()
+    assert [words in sentence for sentence in found.fit.unchecked if words is not None] == ([True] if words else [])
+    assert (found.state is None) == (factor == 1.0)
+    if found.state is not None:
+        np.testing.assert_allclose(found.state(np.ones(2)), [factor, factor])
+
+
+def test_normalized_units_of_two_quantities_never_meet() -> None:
+    """A position's scale is in meters and a rotation's in radians, so these need no word."""
+    scaled = with_component(ACTION, "position", scale=0.1, low=-0.5, high=0.5)
+    assert check(policy_of(action=scaled), benchmark_of()).unchecked == ()
+    wide = check(policy_of(action=with_component(ACTION, "position", scale=0.1)), benchmark_of()).unchecked
+    assert wide == (
+        "action 'position': the policy's range [-1.0, 1.0] becomes [-2, 2], which reaches beyond the benchmark's "
+        "[-1.0, 1.0]",
+    )
+    bare = Layout((replace(JOINTS, scale=None),))
+    fit = check(policy_of(state=bare), benchmark_of(state=Layout((JOINTS,))))
+    assert any("declare `scale`" in reason for reason in fit.reasons)
+    turned = with_component(ACTION, "rotation", rotation="euler_xyz", scale=None)
+    fit = check(policy_of(action=turned), benchmark_of())
+    assert any("the `scale` of a normalized one" in reason for reason in fit.reasons)
+
+
 def test_every_reason_is_given_at_once() -> None:
     wrong = policy_of(
         cameras=("wrist", "head"), action=with_component(ACTION, "position", mode="absolute"), control_rate_hz=1.0
@@ -270,6 +314,49 @@ def test_a_binary_gripper_gives_two_values_to_a_continuous_one() -> None:
     assert convert is not None
     rows = convert(np.array([[0, 0, 0, 0, 0, 0, g] for g in (-0.3, 0.0, 0.2)]))
     np.testing.assert_array_equal(rows[:, 6], [-1, -1, 1])
+
+
+GRIPPERS = [
+    (sign, low, high) for sign in ("positive_opens", "positive_closes") for low, high in ((-1, 1), (0, 1), (0, 0.3))
+]
+
+
+def gripper_of(numbers: tuple[str, float, float], threshold: float | None) -> Layout:
+    sign, low, high = numbers
+    return with_component(
+        ACTION, "gripper", gripper=sign, low=low, high=high, threshold=threshold, binary=threshold is not None
+    )
+
+
+def converted(source: Layout, target: Layout, value: float) -> float:
+    convert = plan(policy_of(action=source), benchmark_of(action=target)).action
+    row = np.array([[0, 0, 0, 0, 0, 0, value]])
+    return float(row[0, 6] if convert is None else convert(row)[0, 6])
+
+
+@pytest.mark.parametrize("theirs", GRIPPERS)
+@pytest.mark.parametrize("mine", GRIPPERS)
+def test_what_is_exactly_at_the_threshold_means_the_same_under_every_sign_and_range(
+    mine: tuple[str, float, float], theirs: tuple[str, float, float]
+) -> None:
+    """Where it is split here it opens; where the benchmark splits likewise it stays exactly at the threshold."""
+    sign, low, high = theirs
+    opens = high if sign == "positive_opens" else low
+    middle = (mine[1] + mine[2]) / 2
+    assert converted(gripper_of(mine, middle), gripper_of(theirs, None), middle) == opens
+    assert converted(gripper_of(mine, middle), gripper_of(theirs, low + 0.1 * (high - low)), middle) == opens
+    share = 0.7 if mine[0] == sign else 0.3
+    at, theirs_at = mine[1] + 0.7 * (mine[2] - mine[1]), low + share * (high - low)
+    assert converted(gripper_of(mine, at), gripper_of(theirs, theirs_at), at) == theirs_at
+
+
+def test_a_gripper_and_its_negative_give_the_same_for_every_number() -> None:
+    """One policy, told in either sign: what it asks for of a gripper with two values and any is the same."""
+    for graded in (gripper_of(("positive_closes", -1, 1), None), gripper_of(("positive_opens", 0, 1), 0.2)):
+        for value in (-1.0, -0.5, -0.0, 0.0, 1e-9, 0.5, 1.0):
+            opens = converted(gripper_of(("positive_opens", -1, 1), 0.0), graded, value)
+            closes = converted(gripper_of(("positive_closes", -1, 1), -0.0), graded, -value)
+            assert opens == closes
 
 
 @settings(deadline=None, max_examples=50)

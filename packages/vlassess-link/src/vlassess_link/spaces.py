@@ -53,7 +53,7 @@ class Component:
         rotation: One of `ROTATIONS`; only for kind "rotation".
         gripper: Sign, one of `GRIPPERS`; only for kind "gripper".
         binary: Gripper only: two values are meant, split at `threshold`.
-        threshold: Where a binary gripper splits.
+        threshold: Where a binary gripper splits; a number that is exactly there opens wherever a conversion splits it.
         unit: One of `UNITS`.
         low: Least legal value of each number, None for no bound.
         high: Greatest legal value of each number, None for no bound.

@@ -82,7 +82,9 @@ def _rotation(
             return None
     before, after = _radians(source), _radians(target)
     if before is None or after is None:
-        findings.reasons.append(f"{what}: {old} cannot become {new} while a side's unit is not declared")
+        findings.reasons.append(
+            f"{what}: {old} cannot become {new} while a side does not declare its unit, or the `scale` of a normalized one"
+        )
         return None
     if sign_matters and new in rotations.SIGNED and old not in rotations.SIGNED:
         findings.unchecked.append(f"{what}: {old} does not tell which of two quaternions is meant; w >= 0 is taken")
@@ -118,21 +120,33 @@ def _unit(source: Component, target: Component, what: str, findings: Findings) -
         return None
     if source.kind == "rotation" and source.rotation is None:
         findings.unchecked.append(f"{what}: no side declares the form of the rotation")
-    if source.unit == target.unit and source.scale == target.scale:
+    if source.unit == target.unit and (source.unit != "normalized" or source.scale == target.scale):
         return _range(source, target, what, findings)
     if "unknown" in (source.unit, target.unit):
         findings.unchecked.append(f"{what}: a side does not declare the unit")
         return None
-    if "meter" in (source.unit, target.unit) and {source.unit, target.unit} & {"radian", "degree"}:
+    quantities = _quantity(source), _quantity(target)
+    if None not in quantities and quantities[0] != quantities[1]:
         findings.reasons.append(f"{what} is in {_unit_name(source)} on one side and {_unit_name(target)} on the other")
         return None
     before, after = _base_units(source), _base_units(target)
     if before is None or after is None:
         findings.reasons.append(f"{what} is normalized on one side: declare `scale`, what 1.0 stands for")
         return None
+    if None in quantities:
+        known = next((quantity for quantity in quantities if quantity is not None), "the same on both sides")
+        findings.unchecked.append(
+            f"{what}: normalized {source.kind} do not tell whether `scale` is in meters or radians; {known} is assumed"
+        )
     findings.conversions.append(f"{what}: {_unit_name(source)} become {_unit_name(target)}")
     factor = before / after
     return lambda values: values * factor
+
+
+def _quantity(component: Component) -> Optional[str]:
+    """Return in which unit a component's `_base_units` are; None where neither its unit nor its kind tells."""
+    by_unit = {"meter": "meters", "radian": "radians", "degree": "radians"}
+    return by_unit.get(component.unit) or {"position": "meters", "rotation": "radians"}.get(component.kind)
 
 
 def _range(source: Component, target: Component, what: str, findings: Findings) -> Optional[Function]:

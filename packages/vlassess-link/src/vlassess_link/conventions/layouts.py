@@ -131,8 +131,9 @@ def _warn_of_range(source: Component, target: Component, convert: Optional[Funct
     reached = ends if convert is None else convert(ends)
     slack = 1e-6 * (target.high - target.low)
     if reached.min() < target.low - slack or reached.max() > target.high + slack:
+        made = "" if convert is None else f" becomes [{reached.min():g}, {reached.max():g}], which"
         findings.unchecked.append(
-            f"action {target.name!r}: the policy's range {list(bounds[:2])} reaches beyond the benchmark's "
+            f"action {target.name!r}: the policy's range {list(bounds[:2])}{made} reaches beyond the benchmark's "
             f"{list(bounds[2:])}"
         )
 
