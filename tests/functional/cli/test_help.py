@@ -17,7 +17,10 @@ COMMANDS = tuple(command.name or getattr(command.callback, "__name__", "") for c
 HEAVY = ("numpy", "scipy", "matplotlib", "pydantic", "yaml", "vlassess_link", "websockets", "jinja2")
 
 
-@pytest.mark.parametrize("arguments", [("--help",), *((command, "--help") for command in COMMANDS), ("run", "-h")])
+@pytest.mark.parametrize(
+    "arguments",
+    [("--help",), *((command, "--help") for command in COMMANDS), ("states", "show", "--help"), ("run", "-h")],
+)
 def test_help_has_examples(invoke: Invoke, arguments: tuple[str, ...]) -> None:
     said = invoke(*arguments)
     assert said.code == 0
@@ -82,7 +85,7 @@ def completions(*words: str, cwd: Path | None = None) -> list[str]:
 
 def test_every_command_is_completed() -> None:
     assert {"run", "merge", "export", "doctor"} <= set(COMMANDS)
-    assert completions("") == list(COMMANDS)
+    assert completions("") == [*COMMANDS, *(group.name or "" for group in app.registered_groups)]
 
 
 def test_configs_options_and_formats_are_completed(tmp_path: Path) -> None:
