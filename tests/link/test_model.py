@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vlassess_link.data import ActionChunk, EpisodeStart, Observation
-from vlassess_link.errors import InvalidActionError, PredictError
+from vlassess_link.errors import CapabilityError, InvalidActionError, PredictError, VlassessError
 from vlassess_link.policies.model import (
     InProcessPolicy,
     ModelSession,
@@ -186,5 +186,6 @@ def test_a_policy_without_query_says_so() -> None:
         def query(self, observations: Sequence[Observation], noise_seed: int) -> list[ActionChunk]:
             return super(InProcessPolicy, self).query(observations, noise_seed)
 
-    with pytest.raises(NotImplementedError, match="'remembering' does not declare the capability 'query'"):
+    assert issubclass(CapabilityError, VlassessError)
+    with pytest.raises(CapabilityError, match="'remembering' does not declare the capability 'query'"):
         Plain(Remembering()).query([], 0)

@@ -20,6 +20,7 @@ from websockets.sync.server import ServerConnection, serve
 from tests.link.models import START, Counter, observation
 from vlassess_link.data import ActionChunk, EpisodeStart
 from vlassess_link.errors import (
+    CapabilityError,
     ConnectionLost,
     ContractError,
     DecodeError,
@@ -423,7 +424,7 @@ def test_a_server_that_knows_no_chunks_is_observed_at_every_step() -> None:
         policy.reset(START, 1)
         assert policy.predict(observation(1)).actions.shape == (1, 7)
         assert policy.predict(observation(1)).actions.dtype == np.float32
-        with pytest.raises(NotImplementedError, match="'query'"):
+        with pytest.raises(CapabilityError, match="'query'"):
             policy.query([observation(1)], 1)
         policy.close()
 

@@ -3,6 +3,7 @@
 ```
 VlassessError
 ├── ContractError               a value breaks its own invariants; its maker must be mended
+├── CapabilityError             an optional call of a policy that does not declare it
 ├── PluginError                 a benchmark or a policy cannot be found, imported or used; names it
 ├── WireError                   a message cannot cross the wire
 │   ├── EncodeError             the sender's value is not of the wire's types; names the leaf's path
@@ -40,6 +41,10 @@ class VlassessError(Exception):
 
 class ContractError(VlassessError, ValueError):
     """A value breaks the invariants of its type."""
+
+
+class CapabilityError(VlassessError, NotImplementedError):
+    """An optional call was made of a policy whose spec does not have the capability."""
 
 
 class PluginError(VlassessError):

@@ -83,7 +83,7 @@ def _rotation(
     before, after = _radians(source), _radians(target)
     if before is None or after is None:
         findings.reasons.append(
-            f"{what}: {old} cannot become {new} while a side does not declare its unit, or the `scale` of a normalized one"
+            f"{what}: {old} cannot become {new} while a side declares no unit, or no `scale` of a normalized one"
         )
         return None
     if sign_matters and new in rotations.SIGNED and old not in rotations.SIGNED:

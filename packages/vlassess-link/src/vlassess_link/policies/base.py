@@ -6,6 +6,7 @@ import abc
 from typing import Any, List, Sequence
 
 from vlassess_link.data import ActionChunk, EpisodeStart, Observation
+from vlassess_link.errors import CapabilityError
 from vlassess_link.specs import PolicySpec
 
 
@@ -41,9 +42,13 @@ class Policy(abc.ABC):
     def query(self, observations: Sequence[Observation], noise_seed: int) -> List[ActionChunk]:
         """Answer each observation as the first of a fresh episode: no session, no buffer, no history.
 
-        Only a policy whose spec has the capability "query" answers.
+        Raises:
+            CapabilityError: the policy's spec does not have the capability "query".
         """
-        raise NotImplementedError(f"policy {self.spec.identity.name!r} does not declare the capability 'query'")
+        raise CapabilityError(
+            f"policy {self.spec.identity.name!r} does not declare the capability 'query', so it cannot be asked without a "
+            "session; a PredictModelServer has it of itself"
+        )
 
     def reaching_model(self, obs: Observation) -> Observation:
         """Return what of an observation reaches the model; less where a dialect leaves something out. Never raises."""

@@ -122,7 +122,7 @@ class RemotePolicy(Policy):
         """Ask statelessly; see `Policy.query`. A running episode is not touched.
 
         Raises:
-            NotImplementedError: the policy does not declare the capability "query".
+            CapabilityError: the policy does not declare the capability "query".
         """
         self.connect()
         client = self._client
