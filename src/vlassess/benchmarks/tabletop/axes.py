@@ -26,9 +26,6 @@ Streams = Callable[[str], np.random.Generator]
 REPLACING = ("object_instance", "object_category")
 """Axes that put another target in its place."""
 
-MOVING = (*REPLACING, "initial_state")
-"""Axes that change the target's component of the initial state."""
-
 _BRANCHES = 16
 _APPLIED: Mapping[str, tuple[str, factors.Apply]] = {
     "object_instance": ("appearance", factors.object_instance),
@@ -73,7 +70,7 @@ def words_of(task: Task) -> Words:
 
 def _levels(start: Start, perturbation: Mapping[str, str]) -> dict[str, Level]:
     """Return axis -> level; what does not exist, or does not go together, is refused."""
-    axes = {axis.name: axis for axis in declared_axes(start.scene)}
+    axes = {axis.name: axis for axis in declared_axes(start.scene.cameras)}
     found = {}
     for name, wanted in perturbation.items():
         if name not in axes:
@@ -109,18 +106,24 @@ def _branch(rng: np.random.Generator, number: int) -> np.random.Generator:
     return np.random.default_rng(rng.integers(2**63, size=_BRANCHES)[number])
 
 
+def _touched(start: Start, name: str, level: Level) -> frozenset[str]:
+    (axis,) = (axis for axis in declared_axes(start.scene.cameras) if axis.name == name)
+    return axis.may_change((), level.name)
+
+
 def _parts(start: Start, levels: Mapping[str, Level], streams: Streams) -> list[Part]:
     """Return which components settle elsewhere: each as in a scene with those axes alone that touch it."""
-    moving, around = [axis in levels for axis in MOVING], "distractors" in levels
-    if not any(moving) and not around:
+    moved = any(start.task.target in _touched(start, axis, level) for axis, level in levels.items())
+    around = "distractors" in levels
+    if not moved and not around:
         return []
     added = frozenset(DISTRACTOR_NAMES)
     everything = frozenset(
         (*(item.name for item in start.scene.items), *(arm.prefix + "arm" for arm in start.scene.arms))
     )
-    target = frozenset((start.task.target,) if any(moving) else ())
+    target = frozenset((start.task.target,) if moved else ())
     parts = [Part(everything - target, start.scene, start.spots)]
-    if any(moving) and around:
+    if moved and around:
         alone = _varied(start, {axis: given for axis, given in levels.items() if axis != "distractors"}, streams)
         parts.append(Part(target, alone.scene, alone.spots))
     if around and any(axis in levels for axis in REPLACING):

@@ -50,7 +50,7 @@ def tabletop_spec(embodiment: str = "single") -> BenchmarkSpec:
         state=state_layout(embodiment),
         control_rate_hz=20.0,
         settling_steps=25,
-        axes=declared_axes(base_scene(embodiment)),
+        axes=declared_axes(base_scene(embodiment).cameras),
         hold_action=(0.0,) * action.size,
         licence="Apache-2.0",
     )

@@ -5,9 +5,11 @@ Pure data: `axes.py` reads the parameters and does what they say.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from vlassess_link.specs import CAMERA, Axis, Level
 
-from .scene import Scene
+from .scene import Camera
 from .shapes import CATEGORIES, distractor_name
 from .tasks import OBJECTS
 
@@ -20,9 +22,10 @@ TARGETS = tuple(name for name, _ in OBJECTS)
 DISTRACTOR_NAMES = tuple(distractor_name(number) for number in range(1, MOST_DISTRACTORS + 1))
 
 
-def declared_axes(scene: Scene) -> tuple[Axis, ...]:
-    """Return the axes for a scene; of the scene only the cameras matter."""
-    every = tuple(CAMERA + camera.name for camera in scene.cameras)
+@lru_cache(maxsize=4)
+def declared_axes(cameras: tuple[Camera, ...]) -> tuple[Axis, ...]:
+    """Return the axes of a benchmark with these cameras."""
+    every = tuple(CAMERA + camera.name for camera in cameras)
     return (
         _object_instance(every),
         Axis(
@@ -37,7 +40,7 @@ def declared_axes(scene: Scene) -> tuple[Axis, ...]:
             tuple(Level(str(count), {"count": count}) for count in (1, 2, 4, MOST_DISTRACTORS)),
             (*DISTRACTOR_NAMES, *every),
         ),
-        _camera_pose(scene),
+        _camera_pose(cameras),
         Axis(
             "language",
             tuple(Level(name, {"wording": name}) for name in ("seen", "unseen", "paraphrase", "referring")),
@@ -94,9 +97,9 @@ def _lighting(cameras: tuple[str, ...]) -> Axis:
     )
 
 
-def _camera_pose(scene: Scene) -> Axis:
-    standing = tuple(camera.name for camera in scene.cameras if camera.arm is None)
-    carried = tuple(camera.name for camera in scene.cameras if camera.arm is not None)
+def _camera_pose(cameras: tuple[Camera, ...]) -> Axis:
+    standing = tuple(camera.name for camera in cameras if camera.arm is None)
+    carried = tuple(camera.name for camera in cameras if camera.arm is not None)
     steps = {
         "near": (standing, 0.04, 3.0),
         "mid": (standing, 0.10, 7.0),
@@ -115,5 +118,5 @@ def _camera_pose(scene: Scene) -> Axis:
             )
             for name, (names, offset, rotation) in steps.items()
         ),
-        tuple(CAMERA + camera.name for camera in scene.cameras),
+        tuple(CAMERA + camera.name for camera in cameras),
     )

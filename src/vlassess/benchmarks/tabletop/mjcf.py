@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 
-from .scene import OBJECT_FRICTION, Arm, Camera, Geom, Item, Light, Room, Scene, Vector
+from .scene import OBJECT_FRICTION, Arm, Camera, Geom, Item, Light, Room, Scene
 from .textures import PATTERNS, PIXELS
+from .views import camera_axes
 
 TIMESTEP = 0.002
 """Seconds per simulator step."""
@@ -102,12 +102,9 @@ def _light(light: Light) -> str:
 
 
 def _camera(camera: Camera) -> str:
-    back = _unit(_minus(camera.position, camera.target))
-    right = _unit(_cross(camera.up, back))
-    axes = (*right, *_cross(back, right))
-    return (
-        f'<camera name="{camera.name}" pos="{_text(camera.position)}" xyaxes="{_text(axes)}" fovy="{camera.fovy:g}"/>'
-    )
+    right, up, _ = camera_axes(camera)
+    place = f'pos="{_text(camera.position)}" xyaxes="{_text((*right, *up))}"'
+    return f'<camera name="{camera.name}" {place} fovy="{camera.fovy:g}"/>'
 
 
 def _item(item: Item) -> str:
@@ -198,16 +195,3 @@ def _actuators(arm: Arm) -> str:
         for side in ("left", "right")
     ]
     return "".join(joints + fingers)
-
-
-def _minus(a: Vector, b: Vector) -> Vector:
-    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
-
-
-def _cross(a: Vector, b: Vector) -> Vector:
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
-
-
-def _unit(a: Vector) -> Vector:
-    length = math.sqrt(a[0] ** 2 + a[1] ** 2 + a[2] ** 2)
-    return (a[0] / length, a[1] / length, a[2] / length)

@@ -70,7 +70,7 @@ class Painter:
             self._model.cam_pos[number], self._model.cam_quat[number] = positions[number], quaternions[number]
             if camera != compiled:
                 self._model.cam_pos[number] = camera.position
-                mujoco.mju_mat2Quat(self._model.cam_quat[number], camera_axes(camera).T.ravel())
+                mujoco.mju_mat2Quat(self._model.cam_quat[number], np.array(camera_axes(camera)).T.ravel())
 
     def _light(self, scene: Scene) -> None:
         directions, diffuse = self._lights

@@ -9,14 +9,14 @@ import numpy as np
 
 from .scene import Camera, Vector
 
+Axes = tuple[Vector, Vector, Vector]
 
-def camera_axes(camera: Camera) -> np.ndarray:
-    """Return the rows (right, up, back) of a camera's frame, (3, 3), in the frame that it is mounted in."""
-    back = np.subtract(camera.position, camera.target)
-    back = back / np.sqrt(back @ back)
-    right = np.cross(camera.up, back)
-    right = right / np.sqrt(right @ right)
-    return np.array((right, np.cross(back, right), back))
+
+def camera_axes(camera: Camera) -> Axes:
+    """Return (right, up, back) of a camera's frame, unit vectors in the frame that it is mounted in."""
+    back = _unit(_minus(camera.position, camera.target))
+    right = _unit(_cross(camera.up, back))
+    return right, _cross(back, right), back
 
 
 def project(camera: Camera, point: Vector) -> tuple[float, float]:
@@ -24,11 +24,12 @@ def project(camera: Camera, point: Vector) -> tuple[float, float]:
 
     The point is in the frame that the camera is mounted in; one behind the camera is infinitely far outside.
     """
-    right, up, back = camera_axes(camera) @ np.subtract(point, camera.position)
+    away = _minus(point, camera.position)
+    right, up, back = (_dot(axis, away) for axis in camera_axes(camera))
     if back >= 0.0:
         return math.inf, math.inf
     scale = 1.0 / (math.tan(math.radians(camera.fovy) / 2) * -back)
-    return float(right * scale), float(up * scale)
+    return right * scale, up * scale
 
 
 def shows(camera: Camera, points: tuple[Vector, ...], edge: float = 0.95) -> bool:
@@ -44,10 +45,9 @@ def moved(camera: Camera, offset: np.ndarray, rotation: np.ndarray) -> Camera:
         offset: Meters along its right, up and back.
         rotation: Axis-angle in radians, about the same axes.
     """
-    shifted = replace(camera, position=_vector(camera.position + offset @ camera_axes(camera)))
-    axes = camera_axes(shifted)
-    turned = _rotation(rotation) @ axes
-    reach = float(np.linalg.norm(np.subtract(shifted.target, shifted.position)))
+    shifted = replace(camera, position=_vector(camera.position + offset @ np.array(camera_axes(camera))))
+    turned = _rotation(rotation) @ np.array(camera_axes(shifted))
+    reach = math.dist(shifted.target, shifted.position)
     target = np.array(shifted.position) - reach * turned[2]
     return replace(shifted, target=_vector(target), up=_vector(turned[1]))
 
@@ -65,3 +65,20 @@ def _rotation(turn: np.ndarray) -> np.ndarray:
 def _vector(array: np.ndarray) -> Vector:
     x, y, z = array.tolist()
     return (x, y, z)
+
+
+def _minus(a: Vector, b: Vector) -> Vector:
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+def _dot(a: Vector, b: Vector) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def _cross(a: Vector, b: Vector) -> Vector:
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def _unit(a: Vector) -> Vector:
+    length = math.sqrt(a[0] ** 2 + a[1] ** 2 + a[2] ** 2)
+    return (a[0] / length, a[1] / length, a[2] / length)
