@@ -1,0 +1,84 @@
+"""The search for a counterexample that knows nothing of certificates: corners, DIRECT, a local model.
+
+Perturbations hurt most where they are strongest, so corners come first. DIRECT finds the region of a minimum sooner
+than the curve does when there are two parameters or more, and a quadratic model of what was seen around the best value
+then jumps to the minimum itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vlassess.robustness.local_model import proposal
+from vlassess.robustness.questions import Point
+from vlassess.robustness.rectangles import Rectangles
+
+TURN = 60
+"""Queries per parameter of one turn: the first before bounds are looked at, a second where these lead nowhere."""
+JUMPS = 3
+"""How often in a row the local model is asked, as long as each time the best value falls."""
+
+
+class Hunt:
+    """Says where to look next, round by round, and remembers what was seen by whomever."""
+
+    def __init__(self, dimension: int) -> None:
+        self._dimension = dimension
+        self._rectangles = Rectangles(dimension, locally_biased=False)
+        self._points = np.empty((256, dimension))
+        self._values = np.empty(256)
+        self._count = 0
+        self._round: list[Point] = []
+        self._answers: list[float] = []
+        self._jumps = 0
+        self._best = np.inf
+        self._made = 0
+        self._turns = 1
+
+    @property
+    def due(self) -> bool:
+        """Whether it is its turn."""
+        return self._made < self._turns * TURN * self._dimension
+
+    def once_more(self) -> bool:
+        """Give it a second turn; False if it has had that."""
+        if self._turns == 2:
+            return False
+        self._turns = 2
+        return True
+
+    def see(self, point: Point, value: float) -> None:
+        """Remember a value."""
+        if self._count == len(self._values):
+            self._points = np.concatenate([self._points, np.empty_like(self._points)])
+            self._values = np.concatenate([self._values, np.empty_like(self._values)])
+        self._points[self._count] = point
+        self._values[self._count] = value
+        self._count += 1
+
+    def choose(self, room: int) -> list[Point]:
+        """Return up to ``room`` places to look at; none when there is nothing left to divide."""
+        if not self._round and self._jumps:
+            jump = proposal(self._points[: self._count], self._values[: self._count])
+            if jump is not None:
+                return [tuple(jump.tolist())]
+            self._jumps = 0
+        if not self._round:
+            self._round = self._rectangles.choose()
+            self._answers = []
+        return self._round[len(self._answers) : len(self._answers) + room]
+
+    def tell(self, values: Sequence[float]) -> None:
+        """Take the values at the places chosen last."""
+        self._made += len(values)
+        if not self._round:
+            self._jumps = self._jumps - 1 if values[0] < self._best else 0
+            self._best = min(self._best, values[0])
+            return
+        self._answers += values
+        if len(self._answers) == len(self._round):
+            self._rectangles.tell(self._answers)
+            self._best = min(self._best, *self._answers)
+            self._round, self._jumps = [], JUMPS
