@@ -87,9 +87,9 @@ def factor_of(policy: PolicySummary, group: GroupSummary) -> CellResult | None:
 
 
 def audit_mark(cell: CellResult) -> str:
-    """Return the audit's verdict as a table has it, with in how many pairs the factor shows."""
+    """Return the audit's verdict as a table has it, with in how many pairs the factor shows where that was seen."""
     audit = cell.audit
-    seen = f" {audit.changed}/{audit.pairs}" if audit.pairs else ""
+    seen = f" {audit.changed}/{audit.pairs}" if audit.verdict in ("ok", "violated") else ""
     return MARKS[audit.verdict] + seen
 
 
