@@ -89,7 +89,7 @@ def _lighting(cameras: tuple[str, ...]) -> Axis:
         "lighting",
         (
             Level("direction", {"turn": [80.0, 140.0]}),
-            Level("colour", {"tint": 0.45}),
+            Level("colour", {"tint": 0.30}),
             Level("dim", {"strength": 0.45}),
             Level("harsh", {"turn": [80.0, 140.0], "tint": 0.45, "strength": 0.35, "direct": 4.0}),
         ),
