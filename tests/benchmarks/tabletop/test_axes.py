@@ -289,3 +289,18 @@ def test_the_expert_s_rate_at_every_level(armed: Tabletop, folder: Path, at: At)
     rates = expert_rates(armed, folder, at, 20)
     least = {key: 0.8 if key[0] == "object_category" else 0.9 for key in rates}
     assert not {key: rate for key, rate in rates.items() if rate < least[key]}
+
+
+def test_the_control_is_that_of_version_1(module: Callable[[str], Any], at: At) -> None:
+    start = module("adapter").start_of("single", at("place", "red_block_zone", 7))
+    spots = {name: tuple(round(value, 6) for value in (spot.x, spot.y, spot.yaw)) for name, spot in start.spots.items()}
+    assert spots == {
+        "bowl": (0.505422, -0.214515, 0.0),
+        "zone": (0.449665, 0.177036, 0.0),
+        "red_block": (0.533938, 0.038159, 0.178017),
+        "green_block": (0.355463, -0.036419, 0.213247),
+        "blue_block": (0.293857, -0.223889, 0.215669),
+    }
+    assert start.instruction == "put the red block on the gray zone"
+    assert start.scene == module("scene").SCENE
+    assert start.parts == ()
