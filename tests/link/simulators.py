@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,22 @@ class Stuck(FakeBenchmark):
         """Hang."""
         if self._stuck:
             ctypes.PyDLL(None).sleep(60)
+        return super().step(action)
+
+
+class Impatient(FakeBenchmark):
+    """Raises what Ctrl-C raises, in its second step; without ``raises`` it is a Ctrl-C, sent to its own process."""
+
+    def __init__(self, raises: bool = True) -> None:
+        super().__init__(termination="at_limit")
+        self._raises = raises
+
+    def step(self, action: np.ndarray) -> StepResult:
+        """Interrupt."""
+        if len(self.received) == 1:
+            if self._raises:
+                raise KeyboardInterrupt
+            os.kill(os.getpid(), signal.SIGINT)
         return super().step(action)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -141,6 +142,28 @@ def test_a_whole_conversation(talk: Talk) -> None:
         assert (record.item_id, record.identity) == (f"item-{index}", spec.identity.digest)
 
     talk.say("heartbeat")
+    talk.say("stop")
+    assert talk.returncode() == 0
+
+
+def test_what_ctrl_c_raises_is_a_sides_own_fault_in_a_worker_and_the_worker_goes_on(talk: Talk) -> None:
+    talk.load(target=f"{SIMULATORS}:Impatient")
+    talk.ask(episode_of())
+    error = talk.record().error
+    assert error is not None
+    assert (error.origin, error.phase, error.kind) == ("benchmark", "step", "KeyboardInterrupt")
+    talk.say("stop")
+    assert talk.returncode() == 0
+
+
+def test_a_ctrl_c_that_reaches_a_worker_ends_nothing(talk: Talk) -> None:
+    """As through ssh or a container's terminal: whether to go on is the coordinator's affair."""
+    talk.load(target=f"{SIMULATORS}:Impatient", params={"raises": False})
+    talk.process.send_signal(signal.SIGINT)
+    talk.ask(episode_of())
+    record = talk.record()
+    assert record.error is None
+    assert record.steps == episode_of().step_limit
     talk.say("stop")
     assert talk.returncode() == 0
 

@@ -30,6 +30,7 @@ import mmap
 import os
 import platform
 import queue
+import signal
 import sys
 import threading
 import time
@@ -145,7 +146,7 @@ class Worker:
             return unstarted_record(job, error=error_info(error, "connect"))
         finally:
             self.monitor.enter(before)
-        self.attempt = Attempt(job, self._benchmark, policy, self.monitor)
+        self.attempt = Attempt(job, self._benchmark, policy, self.monitor, interruptible=False)
         try:
             record = self.attempt.run()
             if self.attempt.recording_problem is not None:
@@ -261,7 +262,12 @@ def set_stdout_aside() -> TextIO:
 
 
 def main() -> int:
-    """Serve the coordinator on stdin and stdout until it says stop."""
+    """Serve the coordinator on stdin and stdout until it says stop.
+
+    A Ctrl-C that reaches the worker, as through ssh or a container's terminal, is the coordinator's affair: it lets
+    the running episode end, or ends the worker.
+    """
+    signal.signal(signal.SIGINT, lambda number, frame: None)
     channel = Channel(set_stdout_aside())
     versions = {"vlassess_link": __version__, "numpy": np.__version__}
     channel.send(

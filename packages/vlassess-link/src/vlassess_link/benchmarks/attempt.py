@@ -62,10 +62,22 @@ class Job:
 
 
 class Attempt:
-    """One attempt; `run` returns its record whatever happens."""
+    """One attempt; `run` returns its record whatever happens.
 
-    def __init__(self, job: Job, benchmark: Benchmark, policy: Policy, monitor: Monitor) -> None:
+    Args:
+        job: What to run.
+        benchmark: Whose view is set.
+        policy: Asked in its own conventions.
+        monitor: Told what goes on.
+        interruptible: A person may end the process with Ctrl-C, so a KeyboardInterrupt ends the attempt without a
+            record. Else only a side's own code can have raised it, and that side is charged, as with SystemExit.
+    """
+
+    def __init__(
+        self, job: Job, benchmark: Benchmark, policy: Policy, monitor: Monitor, interruptible: bool = True
+    ) -> None:
         monitor.clear()
+        self._fence = (Exception, SystemExit) if interruptible else (Exception, SystemExit, KeyboardInterrupt)
         self._job = job
         self._raw_benchmark = benchmark
         self._monitor = monitor
@@ -86,7 +98,11 @@ class Attempt:
         return self._recorder.problem if self._recorder is not None else None
 
     def run(self) -> EpisodeRecord:
-        """Run the episode; what either side raises becomes the record's error."""
+        """Run the episode; what either side raises becomes the record's error.
+
+        Raises:
+            KeyboardInterrupt: where it is interruptible.
+        """
         before = self._monitor.enter("reset")
         ending: Dict[str, Any] = {}
         recorded: Optional[RecordedBenchmark] = None
@@ -99,7 +115,7 @@ class Attempt:
             bounded = BoundedBenchmark(self._disturbing(recorded or self._benchmark))
             self._clipped = lambda: bounded.clipped
             ending["outcome"] = self._loop(bounded, policy)
-        except (Exception, SystemExit) as error:
+        except self._fence as error:
             ending["error"] = error_info(error, self._monitor.phase)
         finally:
             self._monitor.enter(before)
