@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -91,7 +92,7 @@ def target_in(folder: Path, target: str, where: str) -> str:
         raise PluginError(f"{where} is {shown(target)}; it must be FILE.py:CLASS, FILE.py or MODULE:CLASS")
     if not file.endswith(".py"):
         return target
-    path = (folder / Path(file).expanduser()).resolve()
+    path = (folder / os.path.expanduser(file)).resolve()
     if not path.is_file():
         raise PluginError(f"{where} is {shown(target)}, but there is no file {path}; mend the path")
     return f"{path}{colon}{name}"

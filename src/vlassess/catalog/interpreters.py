@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -69,7 +70,7 @@ def _path(
     text = table[key]
     found = program(text) if program is not None else None
     # Not resolved: a virtual environment's python is a link, and following it would leave the environment.
-    path = Path(found) if found else folder / Path(text).expanduser()
+    path = Path(found) if found else folder / os.path.expanduser(text)
     if not path.is_file():
         raise PluginError(f"{where}: interpreter.{key} is {shown(text)}, but there is no file {path}; mend the path")
     return path

@@ -16,9 +16,16 @@ VARIABLE = "VLASSESS_CACHE"
 
 
 def cache_folder() -> Path:
-    """Return the folder: ``$VLASSESS_CACHE``, else ``~/.cache/vlassess``."""
+    """Return the folder: ``$VLASSESS_CACHE``, else ``~/.cache/vlassess``.
+
+    Raises:
+        PluginError: it is in the home of a user that this machine does not know.
+    """
     named = os.environ.get(VARIABLE)
-    return Path(named).expanduser().absolute() if named else Path.home() / ".cache" / "vlassess"
+    path = os.path.expanduser(named or os.path.join("~", ".cache", "vlassess"))
+    if path.startswith("~"):
+        raise PluginError(f"the cache {path} is in a home that is not known here; name a folder: {VARIABLE}=/path")
+    return Path(path).absolute()
 
 
 @contextmanager

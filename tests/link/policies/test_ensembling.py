@@ -127,6 +127,7 @@ def test_extras_and_queries_are_the_policys_own() -> None:
     [
         ("median", PluginError, "no ensemble is called 'median'; it is one of newest, average, ema"),
         ("/nowhere/mine.py:oldest", PluginError, "there is no file /nowhere/mine.py"),
+        ("~nosuchuser/mine.py:oldest", PluginError, "there is no file .*~nosuchuser/mine.py"),
         ("no_such_module:oldest", PluginError, "importing it raised ModuleNotFoundError"),
         ("vlassess_link.seeds:nothing", PluginError, "vlassess_link.seeds has no function 'nothing'"),
     ],

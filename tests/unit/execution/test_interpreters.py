@@ -375,3 +375,13 @@ def test_a_lock_is_waited_for(tmp_path: Path) -> None:
             assert not other.done()
         other.result(timeout=10)
     assert said == ["waiting", "held"]
+
+
+def test_a_cache_in_an_unknown_home_is_refused_and_nothing_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VLASSESS_CACHE", "~nosuchuser/cache")
+    with pytest.raises(PluginError, match="~nosuchuser/cache is in a home that is not known here"):
+        cache_folder()
+    assert not list(tmp_path.glob("~*"))

@@ -46,8 +46,8 @@ class Policy(abc.ABC):
             CapabilityError: the policy's spec does not have the capability "query".
         """
         raise CapabilityError(
-            f"policy {self.spec.identity.name!r} does not declare the capability 'query', so it cannot be asked without "
-            "a session; a PredictModelServer has it of itself"
+            f"policy {self.spec.identity.name!r} does not declare the capability 'query', so it cannot be asked "
+            "without a session; a PredictModelServer has it of itself"
         )
 
     def reaching_model(self, obs: Observation) -> Observation:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import importlib.util
+import os
 from collections import deque
 from pathlib import Path
 from typing import Any, Callable, Deque, Dict, List, Sequence, Tuple
@@ -173,7 +174,7 @@ def _module(place: str, text: str) -> Any:
     try:
         if not place.endswith(".py"):
             return importlib.import_module(place)
-        path = Path(place).expanduser().resolve()
+        path = Path(os.path.expanduser(place)).resolve()
         spec = importlib.util.spec_from_file_location(f"vlassess_ensemble_{content_id(str(path))[:8]}", path)
         if spec is None or spec.loader is None or not path.is_file():
             raise PluginError(f"{text}: there is no file {path}; correct the path")
@@ -190,4 +191,4 @@ def _identity(place: str, name: str) -> str:
     """Return what identifies the function on every machine: its module's name, or its file's content."""
     if not place.endswith(".py"):
         return f"{place}:{name}"
-    return f"{content_id(Path(place).expanduser().read_text(encoding='utf-8'))}:{name}"
+    return f"{content_id(Path(os.path.expanduser(place)).read_text(encoding='utf-8'))}:{name}"
