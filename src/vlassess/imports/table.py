@@ -33,15 +33,17 @@ def read_csv(path: Path) -> tuple[Arm, ...]:
             for row in reader
         ]
     found: dict[str, list[Trial]] = {}
-    seen: set[tuple[str, ...]] = set()
+    seen: set[tuple[str, str, str, int]] = set()
     for line, row in rows:
-        key = (row["policy"], row["suite"], row["task"], row["episode"])
+        trial = _trial(path, line, row)
+        key = (row["policy"], trial.suite, trial.task, trial.index)
         if key in seen:
             raise ImportRefusedError(
-                f"{path}, line {line}: episode {row['episode']} of task {row['task']!r} is there twice"
+                f"{path}, line {line}: episode {trial.index} of task {trial.task!r} is there twice for "
+                f"{row['policy']!r}; give each episode one row"
             )
         seen.add(key)
-        found.setdefault(row["policy"], []).append(_trial(path, line, row))
+        found.setdefault(row["policy"], []).append(trial)
     if not found:
         raise ImportRefusedError(f"{path} has no row; write one an episode")
     return tuple(Arm(label, str(path), tuple(trials), unpairable=UNPAIRABLE) for label, trials in found.items())

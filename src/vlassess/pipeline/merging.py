@@ -73,6 +73,7 @@ def merge(paths: Sequence[Path], output: Path) -> Merged:
     if output.exists():
         raise RunDirectoryError(f"{output} exists; give --output the name of a new folder")
     runs = [RunDirectory.open(path) for path in paths]
+    _refuse_inside(runs, output)
     for run in runs[1:]:
         _refuse_different(runs[0], run)
     items, part = _whole_plan(runs)
@@ -89,6 +90,20 @@ def merge(paths: Sequence[Path], output: Path) -> Merged:
     _join_artifacts(runs, joined, output)
     result = conclude(made, manifest.config, Ending(interrupted=False))
     return Merged(result, sources, _remaining(runs, items, joined, output), (*notes, *_version_notes(manifest)))
+
+
+def _refuse_inside(runs: Sequence[RunDirectory], output: Path) -> None:
+    """Refuse to put the merged run into one of its sources, which stay as they are.
+
+    Raises:
+        RunDirectoryError: names the source.
+    """
+    above = output.absolute().resolve().parents
+    for run in runs:
+        if run.path.resolve() in above:
+            raise RunDirectoryError(
+                f"{output} is inside {run.path}, one of the runs to merge; name a folder beside them"
+            )
 
 
 def _refuse_different(one: RunDirectory, other: RunDirectory) -> None:

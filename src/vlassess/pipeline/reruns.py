@@ -47,6 +47,10 @@ class Rerun:
         return self.before is not None and self.after is not None and not self.different
 
 
+SHORTEST = 4
+"""Characters of an id that name an episode: fewer match by chance, as a start's number would."""
+
+
 def rerun(run_dir: Path, episode: str, config: RunConfig, catalog: Catalog, listener: Listener) -> Rerun:
     """Run one episode of a run again, in a run directory of its own.
 
@@ -100,21 +104,30 @@ def item_of(items: Sequence[WorkItem], episode: str) -> WorkItem:
     """Return the one item whose item id or episode id begins so.
 
     Raises:
-        ContractError: there is none, or there are several; names them.
+        ContractError: there is none, or there are several, or ``episode`` is too short to mean one; names them.
     """
     found = [item for item in items if episode and episode in (item.item_id, item.episode.episode_id)]
+    whole = bool(found)
     found = found or [
         item for item in items if item.item_id.startswith(episode) or item.episode.episode_id.startswith(episode)
     ]
-    if len(found) == 1:
-        return found[0]
     if not found:
         raise ContractError(f"no episode of the run has an id that begins with {episode!r}; report.html shows them")
-    listed = ", ".join(
-        f"{item.item_id} ({item.policy}, {item.episode.suite}/{item.episode.task})" for item in found[:6]
-    )
+    if len(found) == 1 and (whole or len(episode) >= SHORTEST):
+        return found[0]
+    listed = ", ".join(_named(item) for item in found[:6])
     more = f" and {len(found) - 6} more" if len(found) > 6 else ""
+    if len(found) == 1:
+        raise ContractError(
+            f"{episode!r} is too short to name an episode; the one whose id begins so is {listed}: give at least "
+            f"{SHORTEST} characters of its id"
+        )
     raise ContractError(f"{len(found)} items have an id that begins with {episode!r}: {listed}{more}; give one of them")
+
+
+def _named(item: WorkItem) -> str:
+    episode = item.episode
+    return f"{item.item_id} ({item.policy}, {episode.suite}/{episode.task}, start {episode.index})"
 
 
 def differences(before: EpisodeRecord | None, after: EpisodeRecord | None) -> dict[str, tuple[Any, Any]]:

@@ -69,6 +69,18 @@ def test_an_id_must_name_one_episode(invoke: Invoke, run: Path) -> None:
     assert "no episode of the run has an id that begins with 'zzz'" in none.err
 
 
+def test_a_prefix_that_is_met_by_chance_is_refused_with_what_it_meets(invoke: Invoke, run: Path) -> None:
+    ids = [str(record["item_id"]) for record in records(run)]
+    firsts = [one[0] for one in ids]
+    for number, first in enumerate(firsts):
+        said = invoke("rerun", run, first)
+        assert said.code == 2
+        if firsts.count(first) == 1 and not any(str(one["episode_id"]).startswith(first) for one in records(run)):
+            assert f"'{first}' is too short to name an episode" in said.err
+        assert ids[number] in said.err
+        assert "walk/to-" in said.err
+
+
 def test_an_episode_without_a_record_has_nothing_to_compare(invoke: Invoke, run: Path) -> None:
     wanted, *others = records(run)
     (run / "episodes.jsonl").write_text("".join(json.dumps(one) + "\n" for one in others), encoding="utf-8")

@@ -104,6 +104,7 @@ def test_a_table(tmp_path: Path) -> None:
         ("x.csv", "policy,task,episode,success\na,t,0,1\na,t,one,1\n", "line 3: episode is 'one'"),
         ("x.csv", "policy,task,episode,success\na,t,0,maybe\n", "line 2: success is 'maybe'"),
         ("x.csv", "policy,task,episode,success\na,t,0,1\na,t,0,0\n", "line 3: episode 0 of task 't' is there twice"),
+        ("x.csv", "policy,task,episode,success\na,t,0,1\na,t,00,0\n", "line 3: episode 0 of task 't' is there twice"),
         ("x.csv", "policy,task,episode,success,progress\na,t,0,1,2\n", "progress is '2'"),
         ("x.json", "{", "neither SQLite, CSV nor JSON"),
         ("x.json", "[1]", "of no known kind"),

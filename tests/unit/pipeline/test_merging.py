@@ -178,6 +178,14 @@ def test_a_plan_that_cannot_be_made_again_is_refused(tmp_path: Path) -> None:
         merge([run], tmp_path / "c")
 
 
+@pytest.mark.parametrize("below", ["merged", "deep/merged", "artifacts/../merged"])
+def test_the_merged_run_is_never_put_into_a_source(tmp_path: Path, below: str) -> None:
+    run = shard(tmp_path, 1)
+    with pytest.raises(RunDirectoryError, match="one of the runs to merge; name a folder beside them"):
+        merge([run], run / below)
+    assert not list(run.rglob("merged"))
+
+
 def test_an_existing_folder_is_never_touched(tmp_path: Path) -> None:
     run = shard(tmp_path, 1)
     with pytest.raises(RunDirectoryError, match="exists; give --output the name of a new folder"):
