@@ -5,7 +5,7 @@ changed instructions never left the simulator; success rates show neither. So wh
 """
 
 from vlassess.audit.judging import FEW_STARTS, Circumstances, audit_cell
-from vlassess.audit.members import Member, Pair, members_of, pairs_of
+from vlassess.audit.members import Member, Pair, by_cell, members_of, pairs_of
 from vlassess.audit.sizes import Arrays, named_arrays, with_sizes
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Member",
     "Pair",
     "audit_cell",
+    "by_cell",
     "members_of",
     "named_arrays",
     "pairs_of",

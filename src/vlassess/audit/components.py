@@ -85,9 +85,9 @@ def _differing(one: Member, other: Member, pictures: bool) -> dict[str, bool]:
 def _differ(name: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
     if name not in a or name not in b:
         return True
-    if not name.startswith(SIMULATOR):
-        return bool(a[name] != b[name])
-    return not _close(a[name], b[name])
+    if a[name] == b[name]:
+        return False
+    return not (name.startswith(SIMULATOR) and _close(a[name], b[name]))
 
 
 def _close(a: Iterable[float], b: Iterable[float]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +19,7 @@ from vlassess.audit.components import (
 )
 from vlassess.audit.leaks import leaked
 from vlassess.audit.members import Member, Pair, pairs_of
-from vlassess.schema.cells import PlannedCell, key_of
+from vlassess.schema.cells import CellKey, PlannedCell
 from vlassess.schema.summary import CellAudit, ComponentChange
 from vlassess_link.specs import CAMERA, BenchmarkSpec
 
@@ -36,11 +36,11 @@ class Circumstances:
 
     Attributes:
         spec: The benchmark's, with the axes and what each may change.
-        members: The policy's episodes with what was delivered.
+        members: The policy's episodes with what was delivered, by their cells.
     """
 
     spec: BenchmarkSpec
-    members: Sequence[Member]
+    members: Mapping[CellKey, Sequence[Member]]
 
 
 def audit_cell(cell: PlannedCell, around: Circumstances) -> CellAudit:
@@ -82,7 +82,7 @@ class _Findings:
         self._declared = axis.may_change((), cell.level)
         self._deliverable = self._declared & _deliverables(around.spec)
         self._differing = [differing(pair) for pair in pairs]
-        self._unrepeatable = unrepeatable([member for member in around.members if _concerns(member, pairs)])
+        self._unrepeatable = unrepeatable([*around.members[cell.key], *around.members[cell.control_key]])
         self._compared = Counter(name for found in self._differing for name in found)
         self._changed = Counter(name for found in self._differing for name, differs in found.items() if differs)
         self.starts = len({pair.cell.episode.pair_key for pair in pairs})
@@ -222,11 +222,6 @@ def _deliverables(spec: BenchmarkSpec) -> frozenset[str]:
     state = () if spec.state is None else tuple(component.name for component in spec.state.components)
     cameras = (f"{CAMERA}{camera.name}" for camera in spec.cameras)
     return frozenset((*cameras, *state, *spec.extras, INSTRUCTION))
-
-
-def _concerns(member: Member, pairs: Sequence[Pair]) -> bool:
-    """Return whether an episode is of the pairs' cell or of its control."""
-    return key_of(member.episode.perturbation) in {key_of(side.episode.perturbation) for side in pairs[0]}
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -62,5 +62,9 @@ def _is_identifier(text: str) -> bool:
 
 
 def _has(texts: Iterable[str], name: str) -> bool:
+    # Looked for as it is first: nearly every text has nothing of the kind, and there are many.
+    near = [text for text in texts if name.lower() in text.lower()]
+    if not near:
+        return False
     whole = re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE)
-    return any(whole.search(text) for text in texts)
+    return any(whole.search(text) for text in near)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vlassess.schema.cells import CellKey, PlannedCell, key_of
@@ -52,11 +52,16 @@ def members_of(episodes: Iterable[tuple[str, Episode, EpisodeRecord | None]]) ->
     ]
 
 
-def pairs_of(cell: PlannedCell, members: Sequence[Member]) -> tuple[Pair, ...]:
-    """Return the pairs of a cell among the episodes of one policy, in the order of the cell's."""
-    control = {member.place: member for member in _of(cell.control_key, members)}
-    return tuple(Pair(member, control[member.place]) for member in _of(cell.key, members) if member.place in control)
+def pairs_of(cell: PlannedCell, members: Mapping[CellKey, Sequence[Member]]) -> tuple[Pair, ...]:
+    """Return the pairs of a cell among the episodes of one policy, by their cells; in the order of the cell's."""
+    control = {member.place: member for member in members.get(cell.control_key, ())}
+    own = members.get(cell.key, ())
+    return tuple(Pair(member, control[member.place]) for member in own if member.place in control)
 
 
-def _of(key: CellKey, members: Iterable[Member]) -> list[Member]:
-    return [member for member in members if key_of(member.episode.perturbation) == key]
+def by_cell(members: Iterable[Member]) -> dict[CellKey, list[Member]]:
+    """Return episodes by their cells."""
+    found: dict[CellKey, list[Member]] = {}
+    for member in members:
+        found.setdefault(key_of(member.episode.perturbation), []).append(member)
+    return found

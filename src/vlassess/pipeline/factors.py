@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from vlassess.audit import Arrays, Circumstances, audit_cell, members_of, named_arrays, pairs_of, with_sizes
+from vlassess.audit import Arrays, Circumstances, audit_cell, by_cell, members_of, named_arrays, pairs_of, with_sizes
 from vlassess.pipeline.arms import trial_of
 from vlassess.plan import planned_cells
 from vlassess.report import summarise
@@ -53,25 +52,30 @@ def summary_of(
     for policy in summary.policies:
         own = [entry for entry in every if one_line(entry.item.policy) == policy.label]
         one = _One(spec, own, manifest, folder)
-        factors = _results([cell for cell in cells if one.of(cell.key)], one)
+        factors = _results([cell for cell in cells if cell.key in one.cells], one)
         policies.append(policy.model_copy(update={"factors": factors}))
     told = [notice for policy in policies for notice in cell_notices(policy)]
     found = sorted((*summary.notices, *told), key=lambda notice: notice.severity != "warning")
     return summary.model_copy(update={"policies": tuple(policies), "notices": tuple(found)})
 
 
-@dataclass(frozen=True)
 class _One:
-    """One policy of a run."""
+    """One policy of a run.
 
-    spec: BenchmarkSpec
-    entries: Sequence[Entry]
-    manifest: RunManifest
-    folder: Path | None
+    Attributes:
+        cells: Its episodes by their cells.
+    """
 
-    def of(self, key: CellKey) -> list[Entry]:
-        """Return its episodes of one cell."""
-        return [entry for entry in self.entries if key_of(entry.item.episode.perturbation) == key]
+    def __init__(
+        self, spec: BenchmarkSpec, entries: Sequence[Entry], manifest: RunManifest, folder: Path | None
+    ) -> None:
+        self.spec = spec
+        self.entries = entries
+        self.manifest = manifest
+        self.folder = folder
+        self.cells: dict[CellKey, list[Entry]] = {}
+        for entry in entries:
+            self.cells.setdefault(key_of(entry.item.episode.perturbation), []).append(entry)
 
 
 def _results(cells: Sequence[PlannedCell], one: _One) -> tuple[CellResult, ...]:
@@ -82,7 +86,7 @@ def _results(cells: Sequence[PlannedCell], one: _One) -> tuple[CellResult, ...]:
     alpha = ALPHA if declared is None else declared.alpha
     arm = Arm("", "", tuple(trial_of(entry) for entry in one.entries))
     members = members_of((entry.item.item_id, entry.item.episode, entry.record) for entry in one.entries)
-    around = Circumstances(one.spec, members)
+    around = Circumstances(one.spec, by_cell(members))
     audits = [_sized(audit_cell(cell, around), cell, around, one) for cell in cells]
     gaps = [gap_of(cell, arm, one.spec, alpha) for cell in cells]
     invalid = [audit.verdict == "violated" for audit in audits]
@@ -95,8 +99,8 @@ def _results(cells: Sequence[PlannedCell], one: _One) -> tuple[CellResult, ...]:
             within=dict(cell.within),
             control=cell.control_name,
             paired=gap.paired,
-            rate=rate_of(counts(one.of(cell.key))),
-            control_rate=rate_of(counts(one.of(cell.control_key))),
+            rate=rate_of(counts(one.cells[cell.key])),
+            control_rate=rate_of(counts(one.cells.get(cell.control_key, []))),
             n=gap.effect.n_a,
             gap=gap.effect.difference,
             interval=gap.effect.interval,
