@@ -1,56 +1,86 @@
-"""``python -m vlassess.training``: one command for each policy that can be trained."""
+"""``python -m vlassess.training``: one command for each kind of policy that can be trained."""
 
 from __future__ import annotations
 
+import argparse
+import importlib.util
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from vlassess_link.errors import VlassessError
-
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
-
-Processes = Annotated[int, typer.Option("--processes", "-p", min=1, help="Collectors and threads.")]
+from vlassess.training.places import WEIGHTS
+from vlassess_link.errors import ContractError, VlassessError
 
 
-@app.callback()
-def training() -> None:
-    """Train mini-vla and its siblings on the embedded benchmark."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code; what people can mend is one sentence."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.command(options)
+    except VlassessError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; the same command goes on\n")
+        return 130
+    return 0
 
 
-@app.command()
-def train(
-    recipe: Annotated[str, typer.Argument(help="mini-vla, mini-vla-weak, or smoke (minutes, learns nothing).")],
-    folder: Annotated[Path | None, typer.Option(help="Where everything is kept; runs/training/RECIPE.")] = None,
-    processes: Processes = 1,
-    evaluate: Annotated[bool, typer.Option(help="Measure the finished policy with ordinary runs.")] = True,
-) -> None:
-    """Collect, learn, export and evaluate; started again with the same folder, go on."""
+def _train(options: argparse.Namespace) -> None:
+    _need_torch()
     from vlassess.training.course import Course
     from vlassess.training.evaluation import measure, sentence
     from vlassess.training.progress import Reporter
     from vlassess.training.recipe import RECIPES
 
-    if recipe not in RECIPES:
-        raise typer.BadParameter(f"no recipe is called {recipe!r}; there are {', '.join(RECIPES)}")
-    chosen, reporter = RECIPES[recipe], Reporter()
-    place = folder or Path("runs") / "training" / recipe
-    weights = Course(chosen, place, processes, reporter).run()
+    if options.recipe not in RECIPES:
+        raise ContractError(f"no recipe is called {options.recipe!r}; there are {', '.join(RECIPES)}")
+    recipe, reporter = RECIPES[options.recipe], Reporter()
+    folder = options.folder or Path("runs") / "training" / recipe.name
+    weights = Course(recipe, folder, options.processes, reporter).run()
     reporter.say(f"weights: {weights}")
-    if evaluate:
-        reporter.say(sentence(measure(weights, chosen.suites, chosen.measured, place / "runs")))
+    if options.evaluate:
+        reporter.say(sentence(measure(weights, recipe.suites, recipe.measured, folder / "runs")))
 
 
-def main() -> None:
-    """Run the command line; what people can mend is one sentence."""
-    try:
-        app(prog_name="python -m vlassess.training")
-    except VlassessError as error:
-        sys.stderr.write(f"error: {error}\n")
-        sys.exit(2)
+def _few_shot(options: argparse.Namespace) -> None:
+    _need_torch()
+    from vlassess.training.fewshot import FewShot, teach
+    from vlassess.training.progress import Reporter
+
+    reporter = Reporter()
+    wanted = FewShot(options.category, options.shots, options.method, tuple(options.suite), seed=options.seed)
+    reporter.say(f"weights: {teach(options.weights, wanted, options.out, reporter)}")
+
+
+def _need_torch() -> None:
+    missing = [name for name in ("torch", "onnx", "onnxscript") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ContractError(
+            f"training needs {' and '.join(missing)}: use `make train`, or install `vlassess[sim,train]`"
+        )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m vlassess.training", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    train = commands.add_parser("train", help="collect, learn, export, evaluate; started again, go on")
+    train.set_defaults(command=_train)
+    train.add_argument("recipe", help="mini-vla, mini-vla-weak, or smoke (two minutes, learns next to nothing)")
+    train.add_argument("--folder", type=Path, help="where everything is kept (default: runs/training/RECIPE)")
+    train.add_argument("--processes", type=int, default=1, help="how many collect at once, and threads that learn")
+    train.add_argument("--no-evaluate", dest="evaluate", action="store_false", help="leave the evaluation out")
+    few = commands.add_parser("few-shot", help="teach a trained policy an unseen category of objects")
+    few.set_defaults(command=_few_shot)
+    few.add_argument("category", help="level of the axis object_category: mug, toy_car, ...")
+    few.add_argument("shots", type=int, help="demonstrations: 2, 5, 10, 20, 50")
+    few.add_argument("--method", default="full", help="full, head or replay")
+    few.add_argument("--suite", nargs="+", default=["pick"], help="whose tasks are demonstrated")
+    few.add_argument("--weights", type=Path, default=WEIGHTS, help="what to start from (default: mini-vla's own)")
+    few.add_argument("--out", type=Path, required=True, help="ONNX file to write")
+    few.add_argument("--seed", type=int, default=0, help="other seeds are other demonstrations")
+    return parser
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

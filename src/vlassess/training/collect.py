@@ -33,11 +33,15 @@ class Driving:
         alone: Share of episodes that the policy drives to the end; in half of the others it hands over to the
             teacher somewhere, the rest is the teacher's.
         kept: Share of the steps between two looks whose frames are kept as well.
+        noise: An episode's moves are disturbed by one of these, in units of the farthest move.
+        pushes: How often a step begins a push, or a slip of the fingers, of a few steps.
     """
 
     policy: Policy | None = None
     alone: float = 0.6
     kept: float = 0.15
+    noise: tuple[float, ...] = (0.0, 0.1, 0.3, 0.6)
+    pushes: float = 0.02
 
 
 def collect(world: World, part: str, numbers: range, driving: Driving) -> Iterator[list[Frame]]:
@@ -87,9 +91,9 @@ class _Episode:
         self._world, self._number, self._driving = world, job, driving
         self._job: Job = world.jobs[job]
         self._rng = rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(99,)))
-        self._instruction = str(rng.choice(self._job.instructions))
+        self._instruction = None if world.varied else str(rng.choice(self._job.instructions))
         self._seed = seed
-        self._noise = STEP / POSITION_SCALE * float(rng.choice((0.0, 0.1, 0.3, 0.6)))
+        self._noise = STEP / POSITION_SCALE * float(rng.choice(driving.noise))
         self._horizon = int(rng.integers(3, 9))
         self._hands_over = 0
         if driving.policy is not None:
@@ -102,9 +106,9 @@ class _Episode:
     def run(self) -> list[Frame]:
         """Drive to success or until enough is seen; return the frames."""
         world, driving, rng = self._world, self._driving, self._rng
-        world.begin(self._job, self._seed, self._instruction)
+        said = world.begin(self._job, self._seed, self._instruction)
         if driving.policy is not None:
-            start = EpisodeStart("training", self._job.suite, self._job.name, self._instruction)
+            start = EpisodeStart("training", self._job.suite, self._job.name, said)
             driving.policy.reset(start, 0)
         frames: list[Frame] = []
         chunk, used = np.zeros((1, 7)), self._horizon
@@ -132,7 +136,7 @@ class _Episode:
     def _disturbed(self, action: np.ndarray) -> np.ndarray:
         """Return the action with noise, and now and then with a push or a slip of the fingers that lasts."""
         rng = self._rng
-        if self._kicked == 0 and rng.uniform() < 0.02:
+        if self._kicked == 0 and rng.uniform() < self._driving.pushes:
             self._kicked = int(rng.integers(2, 7))
             self._kick = np.zeros(7)
             self._kick[:3] = rng.normal(0.0, STEP / POSITION_SCALE, 3)

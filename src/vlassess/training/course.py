@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from vlassess.training.batches import Lessons
+from vlassess.training.batches import Lessons, draw
 from vlassess.training.collect import Driving, collect
 from vlassess.training.export import export
 from vlassess.training.fit import Learner
@@ -113,7 +113,7 @@ class Course:
         name = f"round {number + 1}: learning from {len(frames)} frames"
         with self._reporter.work(name, until - begin, learner.step - begin) as advance:
             while learner.step < until:
-                losses = learner.learn(frames, lessons)
+                losses = learner.learn(lambda rng: draw(frames, lessons, self._recipe.batch, rng))
                 note = f"moves {losses.moves:.3f} gripper {losses.gripper:.3f} places {losses.places:.3f}"
                 advance(1, note)
                 if learner.step % STEPS_A_CHECKPOINT == 0 or learner.step == until:

@@ -11,6 +11,7 @@ import onnx
 import torch
 from onnx import helper, numpy_helper
 from torch import Tensor, nn
+from torch.nn import functional
 
 from vlassess.training.network import PIXELS, MiniVlaNetwork, Shape, scaled_state
 from vlassess.training.teacher import STEP, TURN
@@ -35,7 +36,9 @@ class Answering(nn.Module):
         moves, grips, _ = self.network(_picture(agent), _picture(wrist), scaled_state(state), tokens)
         none = torch.zeros_like(moves[:, :, :2])
         turn = moves[:, :, 3:] * _TURN
-        actions = torch.cat((moves[:, :, :3] * _MOVE, none, turn, torch.tanh(grips.unsqueeze(2) / 2)), 2)
+        # Not a tanh: that is 1.0 from a logit of 18 on, and what changes with the picture would not be seen.
+        gripper = functional.softsign(grips.unsqueeze(2))
+        actions = torch.cat((moves[:, :, :3] * _MOVE, none, turn, gripper), 2)
         return actions.clamp(-1.0, 1.0)
 
 
@@ -91,8 +94,8 @@ def _halve(model: onnx.ModelProto) -> None:
     graph.node.extend(nodes)
 
 
-def restore(path: Path) -> MiniVlaNetwork:
-    """Return the network of an exported file; its place head is new.
+def restore(path: Path) -> tuple[MiniVlaNetwork, dict[str, Any]]:
+    """Return the network of an exported file, its place head new, and what `Words` it reads by.
 
     Raises:
         ValueError: the file is none that `export` wrote.
@@ -113,4 +116,4 @@ def restore(path: Path) -> MiniVlaNetwork:
     missing = network.load_state_dict(weights, strict=False).missing_keys
     if any(not name.startswith("place.") for name in missing):
         raise ValueError(f"{path} lacks weights: {', '.join(missing)}")
-    return network
+    return network, json.loads(stored["words"])

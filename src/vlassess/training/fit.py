@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,38 +12,15 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from vlassess.training.batches import Batch, Lessons, draw
+from vlassess.training.batches import Batch
 from vlassess.training.network import MiniVlaNetwork, Shape
-from vlassess.training.store import Frames
+from vlassess.training.recipe import Schedule
 
 _FORGETTING = 0.999
-_PLACES, _GRIPPER = 0.3, 0.25
+_GRIPPER = 0.25
 
-
-@dataclass(frozen=True)
-class Schedule:
-    """How long and how fast is learned.
-
-    Attributes:
-        steps: Of all rounds together; the learning rate falls along a cosine until then.
-        batch: Frames of one step.
-        rate: Highest learning rate.
-        warmup: Steps until it is reached.
-        seed: Of initial weights and batches.
-    """
-
-    steps: int
-    batch: int = 128
-    rate: float = 1e-3
-    warmup: int = 300
-    seed: int = 0
-
-    def rate_at(self, step: int) -> float:
-        """Return the learning rate of a step."""
-        if step < self.warmup:
-            return self.rate * (step + 1) / self.warmup
-        along = (step - self.warmup) / max(1, self.steps - self.warmup)
-        return self.rate * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * min(1.0, along))))
+Source = Callable[[np.random.Generator], Batch]
+"""Draws a batch."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +58,14 @@ class Learner:
         torch.manual_seed(schedule.seed)
         return cls(MiniVlaNetwork(shape), schedule)
 
-    def learn(self, frames: Frames, lessons: Lessons) -> Losses:
+    def learn(self, source: Source) -> Losses:
         """Take one step."""
-        rng = np.random.default_rng((self.schedule.seed, self.step))
-        batch = draw(frames, lessons, self.schedule.batch, rng)
+        batch = source(np.random.default_rng((self.schedule.seed, self.step)))
         for group in self._optimiser.param_groups:
             group["lr"] = self.schedule.rate_at(self.step)
         with torch.autocast("cpu", torch.bfloat16, enabled=quick_halves()):
             losses = _losses(self.network, batch)
-        total = losses[0] + _GRIPPER * losses[1] + _PLACES * losses[2]
+        total = losses[0] + _GRIPPER * losses[1] + self.schedule.places * losses[2]
         self._optimiser.zero_grad(set_to_none=True)
         total.backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)

@@ -17,6 +17,9 @@ from torch.nn import functional
 PIXELS = 64
 """Height and width of the images that the network works on."""
 
+PLACES = 32
+"""Expected image coordinates that each encoder tells."""
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -74,7 +77,7 @@ class ImageEncoder(nn.Module):
         self.last = nn.Conv2d(c, d, 3, padding=1)
         self.film = nn.Linear(text, 2 * c + 2 * d)
         self.split = (c, c, d, d)
-        self.score = nn.Conv2d(d, d, 1)
+        self.score = nn.Conv2d(d, PLACES, 1)
         side = PIXELS // 4
         line = torch.linspace(-1.0, 1.0, side)
         rows, columns = torch.meshgrid(line, line, indexing="ij")
@@ -83,7 +86,7 @@ class ImageEncoder(nn.Module):
     @property
     def size(self) -> int:
         """Numbers that come out."""
-        return 3 * self.split[-1]
+        return 2 * PLACES + self.split[-1]
 
     def forward(self, image: Tensor, text: Tensor) -> Tensor:
         """Return (B, size) of an image (B, 3, 64, 64) in [-0.5, 0.5]."""
@@ -92,9 +95,15 @@ class ImageEncoder(nn.Module):
         seen = functional.relu(self.down(seen))
         seen = functional.relu(torch.addcmul(shift, self.first(seen), 1.0 + scale))
         seen = functional.relu(torch.addcmul(shift2, self.last(seen), 1.0 + scale2))
-        weights = torch.softmax(self.score(seen).flatten(2).float(), 2)
-        places = weights @ self.grid
-        return torch.cat((places.flatten(1), seen.flatten(2).mean(2)), 1)
+        weights = torch.softmax(_rows(self.score(seen)).float(), 1)
+        with torch.autocast("cpu", enabled=False):  # half precision would round places to a third of a pixel
+            places = weights.transpose(1, 2) @ self.grid
+        return torch.cat((places.flatten(1), _rows(seen).mean(1)), 1)
+
+
+def _rows(seen: Tensor) -> Tensor:
+    """Return (B, pixels, C) of (B, C, height, width); no copy where channels are last in memory."""
+    return seen.permute(0, 2, 3, 1).flatten(1, 2)
 
 
 class MiniVlaNetwork(nn.Module):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from vlassess.training.places import SCRIPT
 from vlassess.training.world import Job
 from vlassess_link.loading import load_class
 from vlassess_link.policies.model import InProcessPolicy, PredictModelServer
 
-SCRIPT = Path(__file__).resolve().parent.parent / "policies" / "mini_vla.py"
 BUCKETS, LENGTH = 32, 32
 
 
@@ -30,6 +30,12 @@ def vocabulary(jobs: Iterable[Job]) -> Any:
     texts = [text for job in jobs for text in job.instructions]
     known = sorted({word for text in texts for word in module.WORD.findall(text.lower())})
     return module.Words(tuple(known), BUCKETS, LENGTH)
+
+
+def stored_words(stored: Mapping[str, Any]) -> Any:
+    """Return the `Words` that an exported file holds."""
+    module = sys.modules[_class().__module__]
+    return module.Words(tuple(stored["known"]), stored["buckets"], stored["length"])
 
 
 def _class() -> Any:

@@ -3,10 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vlassess.training.fit import Schedule
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how fast is learned.
+
+    Attributes:
+        steps: Of all rounds together; the learning rate falls along a cosine until then.
+        batch: Frames of one step.
+        rate: Highest learning rate.
+        warmup: Steps until it is reached.
+        seed: Of initial weights and batches.
+        places: Weight of the loss of the second head, which says where things are.
+    """
+
+    steps: int
+    batch: int = 128
+    rate: float = 1e-3
+    warmup: int = 300
+    seed: int = 0
+    places: float = 0.3
+
+    def rate_at(self, step: int) -> float:
+        """Return the learning rate of a step."""
+        if step < self.warmup:
+            return self.rate * (step + 1) / self.warmup
+        along = (step - self.warmup) / max(1, self.steps - self.warmup)
+        return self.rate * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * min(1.0, along))))
 
 
 @dataclass(frozen=True)
@@ -59,8 +86,8 @@ class Recipe:
 
 _WHOLE = Recipe(
     "mini-vla",
-    ("pick", "place"),
-    (Round(600, 1500), Round(400, 1500), Round(400, 1500), Round(400, 1500)),
+    ("pick", "place", "stack"),
+    (Round(600, 1200), Round(400, 900), Round(400, 900), Round(400, 1000)),
 )
 
 RECIPES: Mapping[str, Recipe] = {

@@ -5,15 +5,18 @@ The adapter is loaded by its target, as a worker loads it; nothing here runs in 
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import math
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vlassess.training.places import ADAPTER
 from vlassess.training.teacher import Scene
 from vlassess_link.benchmarks.base import Benchmark, View
 from vlassess_link.data import Episode, Observation, RawObservation, StepOutcome
@@ -21,7 +24,6 @@ from vlassess_link.digest import content_id
 from vlassess_link.loading import load_target
 from vlassess_link.seeds import episode_seed
 
-ADAPTER = Path(__file__).resolve().parent.parent / "benchmarks" / "tabletop" / "adapter.py"
 BASE_SEED = 20_261_201
 """Of every training start. A run's starts come from other hashed keys, whatever its own base seed is."""
 
@@ -62,12 +64,25 @@ class World:
     """
 
     def __init__(self, suites: Sequence[str], perturbation: Mapping[str, str] | None = None) -> None:
+        _declare_environment()
         self._benchmark: Any = load_target(f"{ADAPTER}:Tabletop", Benchmark, {})
         self._benchmark.view = View({camera: (RENDERED, RENDERED) for camera in CAMERAS})
         self._package = type(self._benchmark).__module__.rpartition(".")[0]
         self._perturbation = dict(perturbation or {})
         self.jobs = tuple(self._job(task) for task in self._module("tasks").TASKS.values() if task.suite in suites)
         self._raw = RawObservation(0, "")
+
+    @property
+    def varied(self) -> bool:
+        """Whether episodes differ from the control, and may be worded by what varies them."""
+        return bool(self._perturbation)
+
+    def said(self) -> tuple[Job, ...]:
+        """Return the jobs with the one instruction that the varied benchmark gives each."""
+        return tuple(
+            dataclasses.replace(job, instructions=(self.begin(job, training_seed("said", 0), None),))
+            for job in self.jobs
+        )
 
     def begin(self, job: Job, seed: int, instruction: str | None) -> str:
         """Put everything into the start of a seed; return the instruction, the benchmark's own where none is given."""
@@ -132,6 +147,13 @@ class _Row:
     goal: np.ndarray
     radius: float
     possible: bool = True
+
+
+def _declare_environment() -> None:
+    """Set what the benchmark's folder declares, before MuJoCo is loaded: what a worker's parent does."""
+    manifest = (ADAPTER.parent / "benchmark.toml").read_text(encoding="utf-8")
+    for name, value in re.findall(r'^([A-Z_]+) = "(.*)"$', manifest, re.M):
+        os.environ.setdefault(name, value)
 
 
 _NOWHERE = np.full(3, np.nan)
