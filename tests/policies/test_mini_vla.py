@@ -170,8 +170,7 @@ def test_weights_fit_the_repository() -> None:
 
 def test_it_does_what_it_is_told(tmp_path: Path) -> None:
     """In the ordinary run, on starts that training never saw."""
-    fields = {"suites": ["pick"], "episodes": 3, "policies": {"mini-vla": "mini-vla"}}
-    run = vlassess.run("tabletop", output=tmp_path, **fields)
+    run = vlassess.run("tabletop", "mini-vla", output=tmp_path, suites=["pick"], episodes=3)
     (policy,) = run.summary().policies
     assert policy.overall.rate.n == 9
     assert policy.overall.counts.success >= 7, json.dumps(policy.overall.counts.model_dump())

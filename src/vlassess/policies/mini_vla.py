@@ -32,8 +32,11 @@ from vlassess_link.specs import PolicyIdentity, PolicySpec
 CAMERAS = ("agent", "wrist")
 SIZE = 128
 WEIGHTS = Path(__file__).resolve().parent / "weights" / "mini_vla.onnx"
-_REFUSALS = tuple(found for found in vars(native).values() if isinstance(found, type) and issubclass(found, Exception))
-"""What onnxruntime raises; its exceptions have no base of their own."""
+_REFUSALS: tuple[type[Exception], ...] = (
+    *(found for found in vars(native).values() if isinstance(found, type) and issubclass(found, Exception)),
+    *(RuntimeError, ValueError, KeyError, TypeError),
+)
+"""What onnxruntime raises, whose exceptions have no base of their own, and what other people's metadata raise."""
 
 WORD = re.compile(r"[a-z0-9]+")
 
@@ -135,7 +138,7 @@ class MiniVla(PredictModelServer):
         try:
             session = onnxruntime.InferenceSession(str(self._path), options, providers=["CPUExecutionProvider"])
             self._words = _words(session.get_modelmeta().custom_metadata_map)
-        except (*_REFUSALS, ValueError, KeyError, TypeError) as error:
+        except _REFUSALS as error:
             raise PluginError(f"{self._path} holds no weights of mini-vla: {error}") from error
         self._session = session
 
