@@ -24,6 +24,7 @@ _DROP = 0.006
 _STEP, _TURN = 0.014, 0.15
 _WAITS = {"close": 6, "open": 4}
 _ASIDE, _SLIPPED_ASIDE = 0.015, 0.03
+_THINNEST = 0.012
 _PATIENCE, _MOST_PATIENT = 12, 2.5
 _TIPPED = 0.7
 _MOST_YAW = 1.7
@@ -132,11 +133,20 @@ def _support(goal: ItemTruth) -> float:
 def _lost(truth: Truth, job: Job, plan: Plan) -> bool:
     """Return whether the phase has nothing to work on any more."""
     if plan.phase in HELD:
-        return job.target not in truth.arms[job.arm].touches
+        return not _between_pads(truth, job)
     if plan.phase == "close":
         aside = _grasp_point(truth.items[job.target]) - plan.hand
         return math.hypot(aside[0], aside[1]) > _SLIPPED_ASIDE
     return False
+
+
+def _between_pads(truth: Truth, job: Job) -> bool:
+    """Return whether the item is between the pads; a swinging hand loses contact for moments."""
+    arm, target = truth.arms[job.arm], truth.items[job.target]
+    if job.target in arm.touches:
+        return True
+    aside = _grasp_point(target) - arm.hand
+    return arm.opening > _THINNEST and float(np.sqrt(aside @ aside)) < _SLIPPED_ASIDE
 
 
 def _arrived(truth: Truth, job: Job, plan: Plan) -> bool:
@@ -154,8 +164,7 @@ def _arrived(truth: Truth, job: Job, plan: Plan) -> bool:
 def _following(truth: Truth, job: Job, plan: Plan) -> str:
     """Return the phase that comes next; only what was seen, not what was planned, sends it back."""
     if plan.phase == "close":
-        missed = plan.fresh and truth.arms[job.arm].touches.get(job.target, 0) < 2
-        return "above" if missed else "lift"
+        return "above" if plan.fresh and not _between_pads(truth, job) else "lift"
     if plan.phase == "lift":
         return "lift" if job.goal is None else "carry"
     if plan.phase == "leave":
