@@ -72,7 +72,8 @@ class Recipe:
     @property
     def schedule(self) -> Schedule:
         """How long and how fast is learned, over all rounds."""
-        return Schedule(sum(each.steps for each in self.rounds), self.batch, self.rate, seed=self.seed)
+        steps = sum(each.steps for each in self.rounds)
+        return Schedule(steps, self.batch, self.rate, warmup=min(300, max(1, steps // 10)), seed=self.seed)
 
     def steps_after(self, number: int) -> int:
         """Return how many steps are done when this round ends, counted from 0."""
