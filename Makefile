@@ -11,6 +11,9 @@ BIN := $(VENV)/bin
 PYTHON ?=
 TESTS ?=
 ARGS ?=
+RECIPE ?= mini-vla
+PROCESSES ?= 2
+TORCH ?= torch==2.13.0
 PROJECTS := pyproject.toml packages/vlassess-link/pyproject.toml
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHES := execution wire tabletop realtime recording grounding statistics validation libero
@@ -52,6 +55,15 @@ test-tracking: ## Tell a result to real W&B, MLflow and TensorBoard, offline, in
 	$(VENV)-tracking/bin/python -m pip install --quiet --disable-pip-version-check --group test \
 	    --editable packages/vlassess-link --editable ".[wandb,mlflow,tensorboard]" tensorboard "setuptools<81"
 	$(VENV)-tracking/bin/python -m pytest tests/tracking
+
+.PHONY: train
+train: $(VENV)-train/.train gl ## Train mini-vla from nothing: collect, learn, evaluate (RECIPE=mini-vla-weak for its sibling)
+	$(VENV)-train/bin/python -m vlassess.training train $(RECIPE) --processes $(PROCESSES) $(ARGS)
+
+.PHONY: test-train
+test-train: $(VENV)-train/.train gl ## Test the training with real PyTorch, in an environment of its own (1 GB)
+	$(VENV)-train/bin/python -m pip install --quiet --disable-pip-version-check --group test
+	$(VENV)-train/bin/python -m pytest tests/training tests/policies
 
 .PHONY: test-peers
 test-peers: $(VENV)/.test ## Test the wire against vla-eval and openpi, each in an environment of its own (400 MB)
@@ -118,6 +130,13 @@ $(VENV)/.run: $(PROJECTS) | $(BIN)/python
 
 $(VENV)/.test: $(VENV)/.run
 	$(PIP) install --quiet --group test
+	@touch $@
+
+$(VENV)-train/.train: $(PROJECTS)
+	@[[ -x $(VENV)-train/bin/python ]] || tools/make_venv.sh $(VENV)-train $(PYTHON)
+	$(VENV)-train/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(VENV)-train/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)" \
+	    --editable packages/vlassess-link --editable ".[sim,train]"
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.test
