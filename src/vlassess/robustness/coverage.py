@@ -23,6 +23,7 @@ import numpy as np
 
 from vlassess.robustness.hoelder import HoelderSearch, Stand
 from vlassess.robustness.hunt import Hunt
+from vlassess.robustness.partition import rounded
 from vlassess.robustness.questions import Part, Point, Question, Ramp, Row, Steps
 from vlassess.robustness.settings import HoelderCoverage
 from vlassess.robustness.verdicts import Robust
@@ -53,10 +54,8 @@ class CoverageSearch(HoelderSearch):
             if self._hunt is not None and self._hunt.due:
                 yield from self._pursue(self._hunt)
                 continue
-            stand = self._stand()
-            if self.partition.width(stand.interval) > stand.epsilon:
-                yield from self._refine(stand.interval)
-            elif stand.lower_bound <= 0.0:
+            stand = yield from self._descend()
+            if stand.lower_bound <= 0.0:
                 if self._hunt is None or not self._hunt.once_more():
                     return self._stalled(stand)
             elif self.partition.widest_width() > self._cover:
@@ -105,7 +104,9 @@ class CoverageSearch(HoelderSearch):
         heapq.heapify(queue)
         while queue:
             chosen = [heapq.heappop(queue)[1] for _ in range(min(self.ramp.room(), len(queue)))]
-            positions = [partition.left(one) + self._cut(partition.width(one)) for one in chosen]
+            positions = [
+                rounded(partition.left(one) + self._cut(partition.width(one)), partition.width(one)) for one in chosen
+            ]
             first = partition.count
             yield from self._split(chosen, positions)
             for part in [*chosen, *range(first, partition.count)]:
@@ -132,7 +133,9 @@ class CoverageSearch(HoelderSearch):
             lowest = [int(one) for one in np.argsort(bounds)[:room] if bounds[one] < partition.bound(stand.interval)]
             if lowest:
                 self._probes -= len(lowest)
-                yield from self._split(lowest, [partition.left(one) + float(offsets[one]) for one in lowest])
+                yield from self._split(
+                    lowest, [rounded(partition.left(one) + float(offsets[one]), partition.width(one)) for one in lowest]
+                )
                 return
         self._probes = 0
 

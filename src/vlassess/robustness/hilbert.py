@@ -19,22 +19,27 @@ FloatArray = npt.NDArray[np.float64]
 
 LEVELS = 32
 """How often the box is halved along every axis: cells have sides of 2^-32."""
+FIELD = 32
+"""Bits for each coordinate in a packed number."""
+MASK = (1 << FIELD) - 1
 AT_ONCE = {2: 4, 3: 4, 4: 2}
 """Levels that one look-up covers, by dimension."""
 
 
 class _Tables(NamedTuple):
-    """What a digit means in each orientation; index = orientation * digits + digit.
+    """What a digit means in each orientation; index = beginning of the orientation + digit.
 
     Attributes:
         axes: For each axis the coordinate's bits, as many as levels at once.
-        following: The orientation below.
-        digits: Index = orientation * digits + packed coordinates (axis 0 highest): the digit.
+        packed: All axes' bits in one number, axis i shifted by 32 i.
+        following: Where the orientation below begins.
+        digits: Index = beginning + bits of all axes, axis 0 highest: the digit.
     """
 
-    axes: tuple[bytes, ...]
+    axes: tuple[npt.NDArray[np.uint8], ...]
+    packed: list[int]
     following: array[int]
-    digits: tuple[int, ...]
+    digits: array[int]
 
 
 class Curve:
@@ -59,29 +64,19 @@ class Curve:
             self._digits = 1 << (dimension * self._at_once)
             self._tables = _tables(dimension, self._at_once)
             self._tails = self._make_tails()
+            self._shifts = [FIELD * axis for axis in range(dimension)]
             self._views = [np.frombuffer(axis, np.uint8) for axis in self._tables.axes]
             self._following = np.frombuffer(self._tables.following, np.uint16)
 
-    def _make_tails(self) -> list[list[tuple[float, ...]]]:
-        """Return for every depth (in look-ups) and orientation where a run of zero digits ends, plus half a cell."""
-        half = 0.5 ** (self.levels + 1)
-        orientations = len(self._tables.following) // self._digits
-        tails = [[(half,) * self.dimension] * orientations]
-        for depth in range(self.levels // self._at_once, 0, -1):
-            scale = 0.5 ** (depth * self._at_once)
-            below = tails[-1]
-            tails.append(
-                [
-                    tuple(
-                        scale * axis[state * self._digits] + rest
-                        for axis, rest in zip(
-                            self._tables.axes, below[self._tables.following[state * self._digits]], strict=True
-                        )
-                    )
-                    for state in range(orientations)
-                ]
-            )
-        return tails[::-1]
+    def _make_tails(self) -> list[dict[int, int]]:
+        """Return, for every number of look-ups left and every orientation, where nothing but zero digits leads."""
+        packed, following = self._tables.packed, self._tables.following
+        beginnings = range(0, len(following), self._digits)
+        tails = [dict.fromkeys(beginnings, 0)]
+        for left in range(self.levels // self._at_once):
+            shift = left * self._at_once
+            tails.append({at: (packed[at] << shift) | tails[-1][following[at]] for at in beginnings})
+        return tails
 
     def point(self, position: float) -> tuple[float, ...]:
         """Return the centre of the cell that the curve is in at a position in [0, 1]."""
@@ -89,21 +84,18 @@ class Curve:
             return (position,)
         if position >= 1.0:
             return tuple(self.points(np.array([position]))[0].tolist())
-        axes, following, digits = self._tables.axes, self._tables.following, self._digits
-        step = 0.5**self._at_once
-        scale, state, depth = 1.0, 0, 0
-        found = [0.0] * self.dimension
-        while position > 0.0 and depth < self.levels // self._at_once:
+        packed, following, digits, at_once = self._tables.packed, self._tables.following, self._digits, self._at_once
+        found, beginning, left = 0, 0, self.levels // at_once
+        while position > 0.0 and left:
             position *= digits
             digit = int(position)
             position -= digit
-            scale *= step
-            at = state * digits + digit
-            for number, axis in enumerate(axes):
-                found[number] += scale * axis[at]
-            state = following[at]
-            depth += 1
-        return tuple(map(float.__add__, found, self._tails[depth][state]))
+            found = found << at_once | packed[beginning + digit]
+            beginning = following[beginning + digit]
+            left -= 1
+        found = found << (left * at_once) | self._tails[left][beginning]
+        size = 0.5**self.levels
+        return tuple([((found >> shift & MASK) + 0.5) * size for shift in self._shifts])
 
     def points(self, positions: FloatArray) -> FloatArray:
         """Return the points (n, N) of positions (n,), bit for bit those of `point`."""
@@ -113,14 +105,15 @@ class Curve:
         last = rest == 1.0
         found = np.full((len(rest), self.dimension), 0.5 ** (self.levels + 1))
         state = np.zeros(len(rest), np.intp)
+        following = np.frombuffer(self._tables.following, np.uint32)
         for depth in range(1, self.levels // self._at_once + 1):
             rest = rest * self._digits
             digit = np.where(last, self._digits - 1, np.floor(rest))
             rest = rest - digit
-            at = state * self._digits + digit.astype(np.intp)
-            for number, view in enumerate(self._views):
-                found[:, number] += 0.5 ** (depth * self._at_once) * view[at]
-            state = self._following[at].astype(np.intp)
+            at = state + digit.astype(np.intp)
+            for number, axis in enumerate(self._tables.axes):
+                found[:, number] += 0.5 ** (depth * self._at_once) * axis[at]
+            state = following[at].astype(np.intp)
         return found
 
     def position(self, point: tuple[float, ...]) -> float:
@@ -138,9 +131,9 @@ class Curve:
             packed = 0
             for cell in cells:
                 packed = packed << bits | (cell >> shift) & mask
-            digit = self._tables.digits[state * self._digits + packed]
+            digit = self._tables.digits[state + packed]
             found = found << (self.dimension * bits) | digit
-            state = self._tables.following[state * self._digits + digit]
+            state = self._tables.following[state + digit]
         return min(found / (1 << (self.dimension * self.levels)), 1.0 - 2.0**-53)
 
 
@@ -195,11 +188,19 @@ def _tables(dimension: int, at_once: int) -> _Tables:
     for _ in range(at_once):
         axes = ((axes[:, :, None, :] << 1) + one_bits[reached]).reshape(len(queue), -1, dimension)
         reached = one_below[reached].reshape(len(queue), -1)
-    packed = np.zeros(axes.shape[:2], np.int64)
+    together = np.zeros(axes.shape[:2], np.int64)
     for axis in range(dimension):
-        packed = (packed << at_once) + axes[:, :, axis]
+        together = (together << at_once) + axes[:, :, axis]
+    fields = [
+        sum(
+            (found >> (at_once * (dimension - 1 - axis)) & (1 << at_once) - 1) << FIELD * axis
+            for axis in range(dimension)
+        )
+        for found in range(1 << dimension * at_once)
+    ]
     return _Tables(
-        tuple(axes[:, :, axis].astype(np.uint8).tobytes() for axis in range(dimension)),
-        array("H", reached.ravel().tolist()),
-        tuple(np.argsort(packed, axis=1).ravel().tolist()),
+        tuple(axes[:, :, axis].astype(np.uint8).ravel() for axis in range(dimension)),
+        [fields[found] for found in together.ravel().tolist()],
+        array("I", (reached * together.shape[1]).ravel().tolist()),
+        array("I", np.argsort(together, axis=1).ravel().tolist()),
     )

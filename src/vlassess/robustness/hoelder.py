@@ -21,7 +21,7 @@ from vlassess.robustness.hilbert import Curve
 from vlassess.robustness.partition import Estimate, Partition
 from vlassess.robustness.questions import Part, Point, Progress, Question, Ramp, Row, Steps
 from vlassess.robustness.settings import Hoelder, HoelderCoverage, HoelderMargin
-from vlassess.robustness.verdicts import Robust, Unknown, Verdict
+from vlassess.robustness.verdicts import Robust, Unknown
 
 CurveSettings = Hoelder | HoelderMargin | HoelderCoverage
 
@@ -32,7 +32,7 @@ class Stand(NamedTuple):
     Attributes:
         interval: Which one.
         epsilon: How narrow it has to be.
-        lower_bound: What the objective lies above, the calibration of that width included.
+        lower_bound: What the objective lies above, less a calibration for that width.
     """
 
     interval: int
@@ -53,15 +53,13 @@ class HoelderSearch:
             Estimate(settings.reliability, settings.floor, settings.noise, settings.neighbours),
         )
         self.smallest = math.inf
+        self._half_cell = dimension * 0.5 ** (settings.levels + 1) if dimension > 1 else 0.0
 
     def steps(self) -> Steps:
         """Return the work."""
         yield from self._begin()
-        while True:
-            stand = self._stand()
-            if self.partition.width(stand.interval) <= stand.epsilon:
-                return self._conclude(stand)
-            yield from self._refine(stand.interval)
+        stand = yield from self._descend()
+        return self._stalled(stand) if stand.lower_bound <= 0.0 else self._robust(stand)
 
     def _begin(self) -> Part:
         """Ask at both ends of the curve."""
@@ -81,11 +79,24 @@ class HoelderSearch:
         if value < self.smallest:
             self.smallest = value
 
-    def _refine(self, interval: int) -> Part:
-        """Ask where the smallest bounds are, and split there."""
-        partition, room = self.partition, self.ramp.room()
-        chosen = partition.several(room, self._finest()) if room > 1 else [interval]
-        yield from self._split(chosen or [interval], [partition.trial(one) for one in chosen or [interval]])
+    def _descend(self) -> Generator[Question, list[Row], Stand]:
+        """Ask where the smallest bounds are, and split there, until the smallest is in a narrow enough interval."""
+        partition = self.partition
+        while True:
+            partition.settle()
+            interval = partition.lowest()
+            if partition.width(interval) <= self._epsilon(interval):
+                return self._stand(interval)
+            room = self.ramp.room()
+            if room > 1:
+                chosen = partition.several(room, self._finest()) or [interval]
+                yield from self._split(chosen, [partition.trial(one) for one in chosen])
+                continue
+            position = partition.trial(interval)
+            point = self.curve.point(position)
+            rows = yield Question([point], [position])
+            self._saw(point, min(rows[0]))
+            partition.split(interval, position, rows[0])
 
     def _split(self, intervals: list[int], positions: list[float]) -> Part:
         rows = yield from self._look(positions)
@@ -95,46 +106,37 @@ class HoelderSearch:
     def _finest(self) -> float:
         return self.settings.epsilon if isinstance(self.settings, Hoelder) else self.settings.epsilon_min
 
-    def _stand(self) -> Stand:
-        """Return where the smallest bound is, how narrow it has to be there, and what follows then."""
-        partition, settings = self.partition, self.settings
-        partition.settle()
-        interval = partition.lowest()
-        slope = partition.steepest(partition.attaining(interval))
-        discretisation = self._discretisation()
-        margin = partition.bound(interval) - discretisation
-        if isinstance(settings, Hoelder):
-            epsilon = settings.epsilon
-        else:
-            narrow = (max(0.0, margin) / slope) ** self.dimension
-            epsilon = min(settings.epsilon_max, max(settings.epsilon_min, narrow))
-        return Stand(interval, epsilon, margin - slope * (epsilon / 2.0) ** (1.0 / self.dimension))
+    def _margin(self, interval: int) -> float:
+        """Return an interval's bound for any place, not only for the centres of cells, which the curve visits.
 
-    def _discretisation(self) -> float:
-        """Return by how much the objective can differ between any place and the nearest centre of a cell.
-
-        Half a cell's diagonal times the Lipschitz constant, which is at most sqrt(N) times the Hölder constant.
+        They are half a cell's diagonal apart, and a Lipschitz constant is at most sqrt(N) times the Hölder constant.
         """
-        if self.dimension == 1:
-            return 0.0
-        slope = max(self.partition.steepest(term) for term in range(self.terms))
-        return self.dimension * slope * 0.5 ** (self.settings.levels + 1)
+        return self.partition.bound(interval) - self._half_cell * max(self.partition.assumed)
 
-    def _conclude(self, stand: Stand) -> Verdict:
-        if stand.lower_bound <= 0.0:
-            return self._stalled(stand)
-        return self._robust(stand)
+    def _epsilon(self, interval: int) -> float:
+        """Return how narrow the interval with the smallest bound has to be."""
+        if isinstance(self.settings, Hoelder):
+            return self.settings.epsilon
+        slope = self.partition.assumed[self.partition.attaining(interval)]
+        narrow: float = (max(0.0, self._margin(interval)) / slope) ** self.dimension
+        return min(self.settings.epsilon_max, max(self.settings.epsilon_min, narrow))
+
+    def _stand(self, interval: int) -> Stand:
+        """Return what follows from the interval with the smallest bound."""
+        epsilon = self._epsilon(interval)
+        slope = self.partition.assumed[self.partition.attaining(interval)]
+        calibration = slope * (epsilon / 2.0) ** (1.0 / self.dimension)
+        return Stand(interval, epsilon, self._margin(interval) - calibration)
 
     def _stalled(self, stand: Stand) -> Unknown:
         return Unknown(self.ramp.told, "stalled", self.smallest, stand.lower_bound, self.partition.widest_width())
 
     def _robust(self, stand: Stand) -> Robust:
-        constants = tuple(self.partition.steepest(term) for term in range(self.terms))
         return Robust(
             queries=self.ramp.told,
             lower_bound=stand.lower_bound,
             smallest=self.smallest,
-            constants=constants,
+            constants=tuple(self.partition.assumed),
             cover=self.partition.widest_width(),
             epsilon=stand.epsilon,
             conditional_on=conditions(self.settings),
@@ -144,7 +146,8 @@ class HoelderSearch:
         """Return the calibrated bound and the widest interval by now."""
         if self.partition.count < 2:
             return Progress()
-        return Progress(self._stand().lower_bound, self.partition.widest_width())
+        self.partition.settle()
+        return Progress(self._stand(self.partition.lowest()).lower_bound, self.partition.widest_width())
 
 
 def conditions(settings: CurveSettings) -> tuple[str, ...]:

@@ -27,9 +27,9 @@ class Hunt:
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
         self._rectangles = Rectangles(dimension, locally_biased=False)
-        self._points = np.empty((256, dimension))
-        self._values = np.empty(256)
-        self._count = 0
+        self._points: list[Point] = []
+        self._values: list[float] = []
+        self._table = np.empty((0, dimension))
         self._round: list[Point] = []
         self._answers: list[float] = []
         self._jumps = 0
@@ -51,19 +51,22 @@ class Hunt:
 
     def see(self, point: Point, value: float) -> None:
         """Remember a value."""
-        if self._count == len(self._values):
-            self._points = np.concatenate([self._points, np.empty_like(self._points)])
-            self._values = np.concatenate([self._values, np.empty_like(self._values)])
-        self._points[self._count] = point
-        self._values[self._count] = value
-        self._count += 1
+        self._points.append(point)
+        self._values.append(value)
+
+    def _jump(self) -> Point | None:
+        """Return where the local model would look."""
+        new = np.array(self._points[len(self._table) :]).reshape(-1, self._dimension)
+        self._table = np.concatenate([self._table, new])
+        jump = proposal(self._table, np.array(self._values))
+        return None if jump is None else tuple(jump.tolist())
 
     def choose(self, room: int) -> list[Point]:
         """Return up to ``room`` places to look at; none when there is nothing left to divide."""
         if not self._round and self._jumps:
-            jump = proposal(self._points[: self._count], self._values[: self._count])
+            jump = self._jump()
             if jump is not None:
-                return [tuple(jump.tolist())]
+                return [jump]
             self._jumps = 0
         if not self._round:
             self._round = self._rectangles.choose()

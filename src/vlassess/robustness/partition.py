@@ -22,15 +22,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from vlassess.robustness.hilbert import FloatArray
+
+IntArray = npt.NDArray[np.int64]
 
 RIGHT_END = 1
 """Number of the point at the end of the curve, which begins no interval."""
 NOTHING = 1e-300
 """W of the right end, which begins no interval: it divides, and is never the widest."""
-EDGE = 0.04
-"""Share of an interval that a trial point keeps from both of its ends."""
+COLUMNS = ("_position", "_width", "_root", "_place", "_bound", "_value", "_slope", "_next", "_previous", "_term")
 NARROWEST = 2.0**-45
 """Intervals as narrow as this are not split: positions are floats."""
 
@@ -57,6 +59,7 @@ class Partition:
     Attributes:
         count: Number of points.
         largest: For each term the largest slope ever observed between neighbours; it never falls.
+        assumed: For each term r times that, the largest slope that is assumed anywhere, as of the last `settle`.
         widest: The largest W = w^(1/N), as of the last `settle`.
     """
 
@@ -66,15 +69,16 @@ class Partition:
         self.count = 0
         self.largest = [0.0] * terms
         self.widest = 1.0
+        self.assumed = [0.0] * terms
         self._stale = False
         self._position, self._width, self._root = array("d"), array("d"), array("d")
         self._place, self._bound = array("d"), array("d")
         self._value, self._slope = array("d"), array("d")
-        self._next, self._previous = array("q"), array("q")
+        self._next, self._previous, self._term = array("q"), array("q"), array("q")
         self._grow(256)
 
     def _grow(self, capacity: int) -> None:
-        for name in ("_position", "_width", "_root", "_place", "_bound", "_value", "_slope", "_next", "_previous"):
+        for name in COLUMNS:
             old: array[float] | array[int] = getattr(self, name)
             columns = self.terms if name in ("_value", "_slope") else 1
             setattr(self, name, array(old.typecode, bytes(8 * capacity * columns)))
@@ -86,26 +90,15 @@ class Partition:
 
     def begin(self, first: Sequence[float], last: Sequence[float]) -> None:
         """Start with the values at both ends of the curve, points 0 and 1."""
-        self._next[0], self._previous[0], self._next[1], self._previous[1] = 1, 0, 1, 0
+        self._next[0], self._previous[0], self._next[RIGHT_END], self._previous[RIGHT_END] = RIGHT_END, 0, RIGHT_END, 0
         self._position[RIGHT_END] = 1.0
-        self._width[0], self._root[0], self._root[RIGHT_END] = 1.0, 1.0, NOTHING
-        self._value[: self.terms] = array("d", first)
-        self._value[self.terms : 2 * self.terms] = array("d", last)
+        self._root[RIGHT_END] = NOTHING
+        for term in range(self.terms):
+            self._value[term] = first[term]
+            self._value[self.terms + term] = last[term]
         self.count = 2
-        self._observe(0)
+        self._measure(0, 1.0)
         self.refresh()
-
-    def _observe(self, interval: int) -> None:
-        """Take note of the slopes over one interval."""
-        terms, noise, root = self.terms, 2.0 * self.estimate.noise, self._root[interval]
-        left, right = interval * terms, self._next[interval] * terms
-        for term in range(terms):
-            rise = abs(self._value[right + term] - self._value[left + term]) - noise
-            slope = rise / root if rise > 0.0 else 0.0
-            self._slope[left + term] = slope
-            if slope > self.largest[term]:
-                self.largest[term] = slope
-                self._stale = True
 
     def locate(self, position: float) -> int:
         """Return the interval that holds a position in [0, 1), at a cost that grows with the number of points."""
@@ -130,79 +123,67 @@ class Partition:
         return right
 
     def _divide(self, interval: int, position: float, values: Sequence[float]) -> int:
-        right, after = self.count, self._next[interval]
+        right, after, terms = self.count, self._next[interval], self.terms
         if right == self._capacity:
             self._grow(2 * right)
-        self.count += 1
+        self.count = right + 1
         self._position[right] = position
-        self._value[right * self.terms : (right + 1) * self.terms] = array("d", values)
+        value = self._value
+        for term in range(terms):
+            value[right * terms + term] = values[term]
         self._next[interval], self._previous[right] = right, interval
         self._next[right], self._previous[after] = after, right
-        for part, end in ((interval, position), (right, self._position[after])):
-            width = end - self._position[part]
-            self._width[part] = width
-            self._root[part] = self._take_root(width)
-            self._observe(part)
+        self._measure(interval, position - self._position[interval])
+        self._measure(right, self._position[after] - position)
         return right
 
-    def _take_root(self, width: float) -> float:
-        if self.dimension == 1:
-            return width
-        return math.sqrt(width) if self.dimension == 2 else float(width**self._inverse)
+    def _measure(self, interval: int, width: float) -> None:
+        """Take note of an interval's width and of the slopes over it."""
+        root = width**self._inverse
+        self._width[interval], self._root[interval] = width, root
+        terms, value, noise = self.terms, self._value, 2.0 * self.estimate.noise
+        left, right = interval * terms, self._next[interval] * terms
+        for term in range(terms):
+            rise = abs(value[right + term] - value[left + term]) - noise
+            slope = rise / root if rise > 0.0 else 0.0
+            self._slope[left + term] = slope
+            if slope > self.largest[term]:
+                self.largest[term] = slope
+                self._stale = True
+
+    def _chain(self, left: int, right: int) -> tuple[list[int], range]:
+        """Return the intervals around two neighbours, and which of them have all that lend them slopes in it."""
+        reach, following, previous = self.estimate.neighbours, self._next, self._previous
+        for _ in range(2 * reach):
+            left, right = previous[left], following[right]
+        chain = [left]
+        while left != right:
+            left = following[left]
+            chain.append(left)
+        return chain, range(0 if chain[0] == 0 else reach, len(chain) - (1 if right == RIGHT_END else reach))
 
     def _rebound(self, left: int, right: int) -> None:
         """Compute the bounds of two neighbours and of those that they lend their slopes to."""
-        for _ in range(self.estimate.neighbours):
-            left, right = self._previous[left], self._next[right]
-        while left != RIGHT_END:
-            self._compute(left)
-            if left == right:
-                return
-            left = self._next[left]
-
-    def _local(self, interval: int, term: int) -> float:
-        """Return the largest slope of a term in an interval and its neighbours."""
-        terms, before, after = self.terms, self._previous[interval], self._next[interval]
-        slope = self._slope
-        largest = max(slope[interval * terms + term], slope[before * terms + term], slope[after * terms + term])
-        for _ in range(self.estimate.neighbours - 1):
-            before, after = self._previous[before], self._next[after]
-            largest = max(largest, slope[before * terms + term], slope[after * terms + term])
-        return largest
-
-    def _compute(self, interval: int) -> None:
-        """Compute the bound and the trial point of one interval."""
-        lowest, place = self._of_term(interval, 0)
-        for term in range(1, self.terms):
-            bound, at = self._of_term(interval, term)
-            if bound < lowest:
-                lowest, place = bound, at
-        self._bound[interval], self._place[interval] = lowest - self.estimate.noise, place
-
-    def _of_term(self, interval: int, term: int) -> tuple[float, float]:
-        """Return the bound of one term, before noise, and where its chords cross."""
-        reliability, floor, noise, _ = self.estimate
-        width, root, terms = self._width[interval], self._root[interval], self.terms
-        slope = reliability * max(self._local(interval, term), self.largest[term] * (root / self.widest), floor)
-        left, right = self._value[interval * terms + term], self._value[self._next[interval] * terms + term]
-        rise = right - left
-        if noise:
-            rise = math.copysign(max(abs(rise) - 2.0 * noise, 0.0), rise)
-        at = min(max(0.5 * width - rise * width / (2.0 * slope * root), EDGE * width), (1.0 - EDGE) * width)
-        if self.dimension == 1:
-            return min(left - slope * at, right - slope * (width - at)), at
-        if self.dimension == 2:
-            return min(left - slope * math.sqrt(at), right - slope * math.sqrt(width - at)), at
-        power = self._inverse
-        return min(left - slope * at**power, right - slope * (width - at) ** power), at
+        chain, known = self._chain(left, right)
+        reliability, floor, noise, reach = self.estimate
+        terms, power, widths, roots, bounds = self.terms, self._inverse, self._width, self._root, self._bound
+        for term in range(terms):
+            slopes = [self._slope[one * terms + term] for one in chain]
+            values = [self._value[one * terms + term] for one in chain]
+            spread = self.largest[term] / self.widest
+            for at in known:
+                one = chain[at]
+                width, root, low, high = widths[one], roots[one], values[at], values[at + 1]
+                slope = reliability * max(floor, spread * root, *slopes[max(0, at - reach) : at + reach + 1])
+                rise = high - low if not noise else _shrunk(high - low, 2.0 * noise)
+                place = 0.5 * width - rise * width / (2.0 * slope * root)
+                bound = min(low - slope * place**power, high - slope * (width - place) ** power) - noise
+                if term == 0 or bound < bounds[one]:
+                    bounds[one], self._place[one], self._term[one] = bound, place, term
 
     def attaining(self, interval: int) -> int:
         """Return the term whose bound is the smallest in an interval."""
-        return min(range(self.terms), key=lambda term: self._of_term(interval, term)[0])
-
-    def steepest(self, term: int) -> float:
-        """Return the largest slope that is assumed of a term anywhere, r times the largest observed."""
-        return self.estimate.reliability * max(self.largest[term], self.estimate.floor)
+        return self._term[interval]
 
     def settle(self) -> None:
         """Bring every bound up to date."""
@@ -213,12 +194,18 @@ class Partition:
         """Compute every bound anew."""
         self._stale = False
         self.widest = float(np.frombuffer(self._root)[: self.count].max())
-        places, bounds = self.inflated(1.0, self.estimate.neighbours)
-        np.frombuffer(self._place)[: self.count] = places
+        self.assumed = [self.estimate.reliability * max(slope, self.estimate.floor) for slope in self.largest]
+        offsets, bounds, terms = self._all(1.0, self.estimate.neighbours)
+        np.frombuffer(self._place)[: self.count] = offsets
+        np.frombuffer(self._term, np.int64)[: self.count] = terms
         self._bounds[: self.count] = bounds
 
     def inflated(self, growth: float, neighbours: int) -> tuple[FloatArray, FloatArray]:
         """Return trial offsets and bounds of all intervals as if the largest slopes were ``growth`` times as large."""
+        offsets, bounds, _ = self._all(growth, neighbours)
+        return offsets, bounds
+
+    def _all(self, growth: float, neighbours: int) -> tuple[FloatArray, FloatArray, IntArray]:
         count, terms = self.count, self.terms
         after, before = np.frombuffer(self._next, np.int64)[:count], np.frombuffer(self._previous, np.int64)[:count]
         slopes = np.frombuffer(self._slope)[: count * terms].reshape(count, terms)
@@ -227,7 +214,7 @@ class Partition:
             local = np.maximum(local, np.maximum(slopes[ahead], slopes[behind]))
             ahead, behind = after[ahead], before[behind]
         width, root = self._widths[:count, None], np.frombuffer(self._root)[:count, None]
-        spread = (growth * np.array(self.largest)) * (root / self.widest)
+        spread = (growth * np.array(self.largest) / self.widest) * root
         reliability, floor, noise, _ = self.estimate
         slope = reliability * np.maximum(np.maximum(local, spread), floor)
         left = np.frombuffer(self._value)[: count * terms].reshape(count, terms)
@@ -235,19 +222,13 @@ class Partition:
         rise = right - left
         if noise:
             rise = np.copysign(np.maximum(np.abs(rise) - 2.0 * noise, 0.0), rise)
-        at = np.clip(0.5 * width - rise * width / (2.0 * slope * root), EDGE * width, (1.0 - EDGE) * width)
-        bound = np.minimum(left - slope * self._roots(at), right - slope * self._roots(width - at))
-        if terms > 1:
-            lowest = bound.argmin(axis=1)[:, None]
-            at, bound = np.take_along_axis(at, lowest, 1), np.take_along_axis(bound, lowest, 1)
-        places, bounds = at[:, 0], bound[:, 0] - noise
+        at = 0.5 * width - rise * width / (2.0 * slope * root)
+        bound = np.minimum(left - slope * at**self._inverse, right - slope * (width - at) ** self._inverse) - noise
+        lowest = bound.argmin(axis=1)
+        rows = np.arange(count)
+        bounds = bound[rows, lowest]
         bounds[RIGHT_END] = np.inf
-        return places, bounds
-
-    def _roots(self, widths: FloatArray) -> FloatArray:
-        if self.dimension == 1:
-            return widths
-        return np.sqrt(widths) if self.dimension == 2 else widths**self._inverse
+        return at[rows, lowest], bounds, lowest
 
     def lowest(self) -> int:
         """Return the interval with the smallest bound."""
@@ -290,4 +271,19 @@ class Partition:
 
     def trial(self, interval: int) -> float:
         """Return the position where an interval's bound would be tested."""
-        return self._position[interval] + self._place[interval]
+        return rounded(self._position[interval] + self._place[interval], self._width[interval])
+
+
+def rounded(position: float, width: float) -> float:
+    """Return a position inside an interval, as a multiple of a power of two about 2^-16 of its width.
+
+    Nothing depends on where exactly an interval is split. Short numbers are found on the curve sooner, and are the same
+    on machines whose arithmetic differs in the last digit. A sum with something 2^36 times as large loses the rest.
+    """
+    anchor = width * 2.0**36
+    return (position + anchor) - anchor
+
+
+def _shrunk(rise: float, by: float) -> float:
+    """Return a difference less what noise can account for, of the same sign."""
+    return math.copysign(max(abs(rise) - by, 0.0), rise)

@@ -111,22 +111,22 @@ class Run:
     def _checked(self, values: npt.ArrayLike) -> list[Row]:
         asked = self._question.points
         table = np.asarray(values, np.float64)
-        if not asked:
-            raise ValueError("nothing was asked: the run has its verdict; start another one")
-        if table.ndim == 1 and self.terms == 1:
+        shape = table.shape
+        if self.terms == 1 and table.ndim == 1:
             table = table[:, None]
         if table.shape != (len(asked), self.terms):
             raise ValueError(
-                f"values have the shape {np.shape(values)}, but {len(asked)} places were asked for, and the objective "
-                f"has {self.terms} term(s): give ({len(asked)}, {self.terms})"
-            )
-        if not np.isfinite(table).all():
-            row, term = (int(index) for index in np.argwhere(~np.isfinite(table))[0])
-            raise ValueError(
-                f"values[{row}, {term}] is {table[row, term]} at {asked[row]}; every value has to be finite: mend the "
-                f"specification, or leave the instance out"
+                f"values have the shape {shape}, but {len(asked)} places were asked for, and the objective has "
+                f"{self.terms} term(s): give ({len(asked)}, {self.terms})"
             )
         rows: list[Row] = table.tolist()
+        for number, row in enumerate(rows):
+            for term, value in enumerate(row):
+                if not math.isfinite(value):
+                    raise ValueError(
+                        f"values[{number}, {term}] is {value} at {asked[number]}; every value has to be finite: mend "
+                        f"the specification, or leave the instance out"
+                    )
         return rows
 
     def _go_on(self, rows: list[Row] | None) -> None:

@@ -23,8 +23,9 @@ class _Budgeted(Strict):
 
 
 class _Hoelder(_Budgeted):
-    reliability: Annotated[Number, Field(gt=1)] = 1.3
-    """r, by which observed slopes are multiplied; 2 to be careful."""
+    reliability: Annotated[Number, Field(ge=1.1)] = 1.3
+    """r, by which observed slopes are multiplied; 2 to be careful. Both parts of a split interval are at least
+    (1 - 1/r)/2 as wide."""
     floor: Annotated[Number, Field(gt=0)] = 1e-6
     """The smallest slope that is ever assumed, for objectives of size about 1."""
     neighbours: Annotated[Count, Field(ge=1, le=100)] = 1
