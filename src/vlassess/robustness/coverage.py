@@ -43,6 +43,7 @@ class CoverageSearch(HoelderSearch):
         super().__init__(settings, dimension, terms, ramp)
         self._mine = settings
         self._cover = settings.covered(dimension)
+        self._limit = self._cover * (1.0 + ROUNDING)
         self._probes = settings.probes
         self._hunt = Hunt(dimension) if settings.hunt and dimension > 1 else None
 
@@ -58,7 +59,7 @@ class CoverageSearch(HoelderSearch):
             if stand.lower_bound <= 0.0:
                 if self._hunt is None or not self._hunt.once_more():
                     return self._stalled(stand)
-            elif self.partition.widest_width() > self._cover:
+            elif self.partition.widest_width() > self._limit:
                 yield from self._spread()
             elif self._probes:
                 yield from self._probe(stand)
@@ -100,19 +101,17 @@ class CoverageSearch(HoelderSearch):
     def _spread(self) -> Part:
         """Cut what is too wide, until all is covered, something is not positive, or the hunt has its turn."""
         partition = self.partition
-        queue = [(-partition.width(one), one) for one in partition.wide(self._cover)]
+        queue = [(-partition.width(one), one) for one in partition.wide(self._limit)]
         heapq.heapify(queue)
         while queue:
             chosen = [heapq.heappop(queue)[1] for _ in range(min(self.ramp.room(), len(queue)))]
-            positions = [
-                rounded(partition.left(one) + self._cut(partition.width(one)), partition.width(one)) for one in chosen
-            ]
+            positions = [partition.left(one) + self._cut(partition.width(one)) for one in chosen]
             first = partition.count
             yield from self._split(chosen, positions)
             for part in [*chosen, *range(first, partition.count)]:
                 if partition.bound(part) <= 0.0:
                     return
-                if partition.width(part) > self._cover * (1.0 + ROUNDING):
+                if partition.width(part) > self._limit:
                     heapq.heappush(queue, (-partition.width(part), part))
 
     def _cut(self, width: float) -> float:

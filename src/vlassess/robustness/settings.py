@@ -38,14 +38,14 @@ class Hoelder(_Hoelder):
     """H2V (Zhang, Kouvaros, Lomuscio 2025): stop when the interval with the smallest bound is narrow enough."""
 
     method: Literal["h2v"] = "h2v"
-    epsilon: Annotated[Number, Field(gt=0, le=1)] = 1e-5
+    epsilon: Annotated[Number, Field(ge=1e-12, le=1)] = 1e-5
     """How narrow, as a share of the curve."""
 
 
 class _Margin(_Hoelder):
-    epsilon_min: Annotated[Number, Field(gt=0, le=1)] = 1e-7
+    epsilon_min: Annotated[Number, Field(ge=1e-12, le=1)] = 1e-7
     """The narrowest interval that may have to be reached."""
-    epsilon_max: Annotated[Number, Field(gt=0, le=1)] = 1e-3
+    epsilon_max: Annotated[Number, Field(ge=1e-12, le=1)] = 1e-3
     """The widest at which the search may end."""
 
     @model_validator(mode="after")
@@ -67,7 +67,7 @@ class HoelderCoverage(_Margin):
     """H2V-C, the default: H2V-M that certifies nothing before it has looked everywhere at a stated resolution."""
 
     method: Literal["h2v-c"] = "h2v-c"
-    cover: Annotated[Number, Field(gt=0, le=1)] | None = None
+    cover: Annotated[Number, Field(ge=1e-9, le=1)] | None = None
     """The widest interval of the curve that a certificate may rest on, as a share of the region's volume; None: as
     `COVER` says for the number of parameters."""
     probes: Annotated[Count, Field(ge=0, le=10_000)] = 25
