@@ -43,7 +43,7 @@ class Answering(nn.Module):
 
 
 def _picture(image: Tensor) -> Tensor:
-    return image / 1020.0 - 0.5
+    return image * (1.0 / 1020.0) - 0.5
 
 
 def export(network: MiniVlaNetwork, path: Path, words: Any) -> None:

@@ -38,8 +38,8 @@ class Shape:
     length: int = 32
     chunk: int = 10
     text: int = 64
-    channels: tuple[int, int, int, int] = (16, 32, 32, 48)
-    hidden: int = 640
+    channels: tuple[int, int, int, int] = (16, 16, 32, 32)
+    hidden: int = 832
 
 
 class TextEncoder(nn.Module):
@@ -95,15 +95,17 @@ class ImageEncoder(nn.Module):
         seen = functional.relu(self.down(seen))
         seen = functional.relu(torch.addcmul(shift, self.first(seen), 1.0 + scale))
         seen = functional.relu(torch.addcmul(shift2, self.last(seen), 1.0 + scale2))
-        weights = torch.softmax(_rows(self.score(seen)).float(), 1)
+        weights = torch.softmax(_planes(self.score(seen)).float(), 2)
         with torch.autocast("cpu", enabled=False):  # half precision would round places to a third of a pixel
-            places = weights.transpose(1, 2) @ self.grid
-        return torch.cat((places.flatten(1), _rows(seen).mean(1)), 1)
+            places = weights @ self.grid
+        return torch.cat((places.flatten(1), _planes(seen).mean(2)), 1)
 
 
-def _rows(seen: Tensor) -> Tensor:
-    """Return (B, pixels, C) of (B, C, height, width); no copy where channels are last in memory."""
-    return seen.permute(0, 2, 3, 1).flatten(1, 2)
+def _planes(seen: Tensor) -> Tensor:
+    """Return (B, C, pixels) of (B, C, height, width); no copy where channels are last in memory."""
+    if seen.is_contiguous(memory_format=torch.channels_last) and not torch.compiler.is_exporting():
+        return seen.permute(0, 2, 3, 1).flatten(1, 2).transpose(1, 2)
+    return seen.flatten(2)
 
 
 class MiniVlaNetwork(nn.Module):
