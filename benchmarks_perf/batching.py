@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import json
+import statistics
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from reporting import at_least, bench
@@ -43,13 +44,13 @@ def seconds_of(size: int) -> float:
     return float(np.interp(size, list(LATENCIES), list(LATENCIES.values())))
 
 
-def bound(clients: int, think: float) -> float:
+def bound(clients: int, think: float, latency: Callable[[int], float] = seconds_of) -> float:
     """Return the most requests a second that any server can answer: each client alone, and the best batch there is.
 
     No batch holds more requests than there are clients.
     """
-    best = max(size / seconds_of(size) for size in range(1, min(clients, MAX_BATCH) + 1))
-    return min(clients / (think + seconds_of(1)), best)
+    best = max(size / latency(size) for size in range(1, min(clients, MAX_BATCH) + 1))
+    return min(clients / (think + latency(1)), best)
 
 
 class Greedy:
@@ -185,39 +186,68 @@ def measure_simulated() -> None:
 
 
 class Sleeper(PredictModelServer):
-    """Sleeps as long as the fake model computes."""
+    """Sleeps as long as the fake model computes, and notes how much longer the system lets it sleep.
+
+    Attributes:
+        late: Seconds that each sleep took too long.
+    """
 
     spec = PolicySpec(PolicyIdentity("sleeper", revision="1"), cameras=())
     max_batch_size = MAX_BATCH
 
+    def __init__(self) -> None:
+        self.late: list[float] = []
+
     def predict_batch(self, obs: list[Any], ctx: list[Any]) -> list[Any]:
         """Sleep, and answer zeros."""
+        begin = time.perf_counter()
         time.sleep(seconds_of(len(obs)))
+        self.late.append(time.perf_counter() - begin - seconds_of(len(obs)))
         return [np.zeros(1) for _ in obs]
 
 
-def real_rate(clients: int, think: float, seconds: float = 3.0) -> float:
-    """Return requests a second through a `ModelHost`, clients being threads of this process."""
-    host = ModelHost()
-    host.load(Sleeper())
+class RealRate(NamedTuple):
+    """What threads in real time get.
+
+    Attributes:
+        rate: Requests a second.
+        share: Of the bound, for a model that sleeps as long as this one did.
+    """
+
+    rate: float
+    share: float
+
+
+def real_rate(clients: int, think: float, seconds: float = 3.0) -> RealRate:
+    """Send requests through a `ModelHost`, clients being threads of this process.
+
+    Each client's rate counts from its first answer after a second of warm-up to its last, so that it does not matter
+    how many batches the time holds.
+    """
+    host, model = ModelHost(), Sleeper()
+    host.load(model)
     host.loaded.result()
-    until = time.monotonic() + 1.0 + seconds
-    counts = [0] * clients
+    begin = time.monotonic() + 1.0
+    answers: list[list[float]] = [[] for _ in range(clients)]
 
-    def play(number: int) -> None:
+    def play(own: list[float], number: int) -> None:
         session = ModelSession(host.model, str(number))
-        while (now := time.monotonic()) < until:
+        while (now := time.monotonic()) < begin + seconds:
+            if now > begin:
+                own.append(now)
             host.predict(session, Observation({}, "go"))
-            counts[number] += now > until - seconds
-            time.sleep(think)
+            if think:
+                time.sleep(think)
 
-    threads = [threading.Thread(target=play, args=(number,)) for number in range(clients)]
+    threads = [threading.Thread(target=play, args=(own, number)) for number, own in enumerate(answers)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     host.close(1.0)
-    return sum(counts) / seconds
+    rate = sum((len(own) - 1) / (own[-1] - own[0]) for own in answers if len(own) > 1)
+    late = statistics.median(model.late)
+    return RealRate(rate, rate / bound(clients, think, lambda size: seconds_of(size) + late))
 
 
 PEER = r"""
@@ -248,7 +278,8 @@ async def rate(clients, think):
             while (now := time.monotonic()) < until:
                 await server.on_observation({}, context)
                 counts[number] += now > until - seconds
-                await anyio.sleep(think)
+                if think:
+                    await anyio.sleep(think)
         async with anyio.create_task_group() as players:
             for number in range(clients):
                 players.start_soon(play, number)
@@ -276,10 +307,11 @@ def measure_real() -> None:
     if not version:
         print(f"skipped: vla-eval's batching, which is not installed in {VLA_EVAL.parent.parent}")
     for clients, think in cases:
-        rate = real_rate(clients, think)
+        found = [real_rate(clients, think) for _ in range(5 if think == 0 else 1)]
         where = f"think_{think * 1000:g}ms.clients_{clients}"
-        bench(f"batching.real_time_share_of_bound.{where}", rate / bound(clients, think))
+        bench(f"batching.real_time_share_of_bound.{where}", statistics.median(one.share for one in found))
         if version:
+            rate = statistics.median(one.rate for one in found)
             bench(f"batching.real_time_over_vla_eval_{version}.{where}", rate / peers[clients, think])
 
 

@@ -150,11 +150,11 @@ class Batcher:
             known.learn((self._clock() if when is None else when) - known.thinking_since)
         known.thinking_since, known.waiting = None, True
 
-    def answered(self, session: str) -> None:
-        """Say that a session got its answer, so that it thinks from now on."""
+    def answered(self, session: str, when: Optional[float] = None) -> None:
+        """Say that a session got its answer, so that it thinks from then on; ``when``: on the clock, None: now."""
         known = self._sessions.get(session)
         if known is not None:
-            known.thinking_since, known.waiting = self._clock(), False
+            known.thinking_since, known.waiting = self._clock() if when is None else when, False
 
     def paused(self, session: str) -> None:
         """Say that a session is in reset or between episodes: it is not expected until its next request."""

@@ -340,16 +340,17 @@ class ModelHost:
         end = self._clock()
         failed = sum(not isinstance(answer, ActionChunk) for answer in answers)
         self.metrics.answered(end - begin, [end - job.asked for job in jobs], failed)
-        if self._batches:
-            if not failed:
-                self._batcher.ran(len(jobs), end - begin)
-            for job in jobs:
-                self._batcher.answered(job.session_id)
         for job, answer in zip(jobs, answers):
             if isinstance(answer, ActionChunk):
                 job.finish(answer, None)
             else:
                 job.finish(None, answer)
+        # Whoever asked is on the way already.
+        if self._batches:
+            if not failed:
+                self._batcher.ran(len(jobs), end - begin)
+            for job in jobs:
+                self._batcher.answered(job.session_id, end)
 
     def _load(self, model: PredictModelServer) -> None:
         try:
