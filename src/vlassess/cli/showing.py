@@ -26,12 +26,12 @@ KINDS = ("benchmarks", "policies", "configs")
 def plan(options: PlanOptions) -> int:
     """Print every work item of a config."""
     from vlassess import pipeline
-    from vlassess.plan import added_controls, make_plan, plan_hash, planned_cells
+    from vlassess.plan import added_controls, plan_hash, planned_cells
     from vlassess.sharding import parse_shard
 
     config = planned_config(options)
     spec = pipeline.benchmark_spec(pipeline.resolve(config, Catalog.discover(), say), config)
-    whole = make_plan(config, spec)
+    whole = pipeline.planned(config, spec)
     shard = None if options.shard is None else parse_shard(options.shard)
     items = pipeline.taken(whole, pipeline.part_of(whole, options.limit, shard))
     if options.json:

@@ -116,12 +116,25 @@ def _resolve_paths(layer: dict[str, Any], base: Path, problems: list[str]) -> No
             if isinstance(source, dict) and isinstance(source.get(key), str):
                 source[key] = str(absolute(source[key], base))
     _read_latencies(layer, base, problems)
+    _resolve_questions(layer.get("grounding"), base)
     comparison = layer.get("comparison")
     if isinstance(comparison, dict) and isinstance(comparison.get("against"), str):
         comparison["against"] = str(absolute(comparison["against"], base))
     benchmark = layer.get("benchmark")
     if isinstance(benchmark, dict) and isinstance(benchmark.get("interpreter"), str):
         benchmark["interpreter"] = resolve_interpreter(benchmark["interpreter"], base)
+
+
+def _resolve_questions(grounding: Any, base: Path) -> None:
+    """Make the paths of files of questions absolute."""
+    for domain in ("hardmath", "general") if isinstance(grounding, dict) else ():
+        given = grounding.get(domain)
+        if isinstance(given, str):
+            grounding[domain] = str(absolute(given, base))
+        elif isinstance(given, dict):
+            grounding[domain] = {
+                half: str(absolute(path, base)) if isinstance(path, str) else path for half, path in given.items()
+            }
 
 
 def _read_latencies(layer: dict[str, Any], base: Path, problems: list[str]) -> None:

@@ -4,6 +4,7 @@ from vlassess.pipeline.factors import summary_of
 from vlassess.pipeline.memory import Held, hold
 from vlassess.pipeline.merging import Merged, MergeRefusedError, Remaining, merge
 from vlassess.pipeline.parts import Asked, part_of, taken
+from vlassess.pipeline.planning import planned
 from vlassess.pipeline.refusals import ResumeRefusedError
 from vlassess.pipeline.reruns import Rerun, rerun, rerun_config
 from vlassess.pipeline.runs import RunResult, report, resume, start, summarise_run
@@ -22,6 +23,7 @@ __all__ = [
     "hold",
     "merge",
     "part_of",
+    "planned",
     "report",
     "rerun",
     "rerun_config",

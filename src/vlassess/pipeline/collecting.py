@@ -20,9 +20,9 @@ from vlassess.datasets.lerobot import Images
 from vlassess.pipeline.demonstrating import Choice, Keep
 from vlassess.pipeline.exporting import Exported, Told, export_lerobot
 from vlassess.pipeline.parts import Asked
+from vlassess.pipeline.planning import planned
 from vlassess.pipeline.runs import RunResult, resume, start
 from vlassess.pipeline.sides import benchmark_spec, resolve
-from vlassess.plan import make_plan
 from vlassess.records import RunDirectory
 from vlassess.records.lines import write_atomically
 from vlassess.schema.config import RunConfig
@@ -175,7 +175,7 @@ def _spread(wanted: Wanted, catalog: Catalog) -> tuple[RunConfig, int | None]:
     artifacts = wanted.config.artifacts.model_copy(update={"cameras": pictures})
     config = wanted.config.model_copy(update={"artifacts": artifacts})
     spec = benchmark_spec(resolve(config, catalog), config)
-    at_once = len(make_plan(config.model_copy(update={"episodes": 1}), spec))
+    at_once = len(planned(config.model_copy(update={"episodes": 1}), spec))
     starts = -(-wanted.episodes // at_once)
     limit = wanted.episodes if wanted.episodes % at_once else None
     return config.model_copy(update={"episodes": starts}), limit

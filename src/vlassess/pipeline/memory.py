@@ -11,10 +11,10 @@ from pathlib import Path
 from vlassess.catalog import Catalog
 from vlassess.execution import Coordinator, Ending, Fleet, NoArtifacts, StopSwitch, stop_on_signals
 from vlassess.pipeline.factors import summary_of
+from vlassess.pipeline.planning import planned
 from vlassess.pipeline.recording import kept
 from vlassess.pipeline.runs import make_manifest, work_of
 from vlassess.pipeline.sides import benchmark_spec, resolve, staged
-from vlassess.plan import make_plan
 from vlassess.schema.config import RunConfig
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
@@ -72,7 +72,7 @@ def hold(config: RunConfig, catalog: Catalog, listener: Listener, stop: StopSwit
         logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vlassess-")))
         quiet = config.model_copy(update={"output": logs})
         sides = resolve(config, catalog, listener.note)
-        items = make_plan(config, benchmark_spec(sides, quiet))
+        items = planned(config, benchmark_spec(sides, quiet))
         stage = stack.enter_context(staged(sides, quiet, tuple(config.policies)))
         stack.enter_context(stop_on_signals(switch))
         manifest = make_manifest(config, stage, items)

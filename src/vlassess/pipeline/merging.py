@@ -13,9 +13,10 @@ from pathlib import Path
 
 from vlassess.execution import Ending
 from vlassess.pipeline.parts import part_of, taken, whole_hash
+from vlassess.pipeline.planning import planned
 from vlassess.pipeline.runs import RunResult, conclude
 from vlassess.pipeline.sameness import differences
-from vlassess.plan import make_plan, plan_hash
+from vlassess.plan import plan_hash
 from vlassess.records import Joined, RunDirectory, RunDirectoryError, join_records
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import PlanPart, RunManifest, RunSource
@@ -127,7 +128,7 @@ def _whole_plan(runs: Sequence[RunDirectory]) -> tuple[tuple[WorkItem, ...], Pla
         MergeRefusedError: this version plans otherwise than the one that the runs were made with.
     """
     manifest = runs[0].manifest
-    whole = make_plan(manifest.config, from_json(BenchmarkSpec, manifest.benchmark_spec))
+    whole = planned(manifest.config, from_json(BenchmarkSpec, manifest.benchmark_spec))
     if plan_hash(whole) != whole_hash(manifest):
         raise MergeRefusedError(
             f"the plan of {runs[0].path} cannot be made again by this version of vlassess; merge with version "

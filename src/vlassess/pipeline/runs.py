@@ -32,11 +32,12 @@ from vlassess.pipeline.disturbing import disturbance_of
 from vlassess.pipeline.factors import summary_of
 from vlassess.pipeline.forecasts import Prospect, forecasting
 from vlassess.pipeline.parts import Asked, part_of, taken
+from vlassess.pipeline.planning import planned
 from vlassess.pipeline.realtime import rules_of
 from vlassess.pipeline.recording import kept, put_away_left, recording
 from vlassess.pipeline.refusals import refuse_other_experiment, refuse_other_plan
 from vlassess.pipeline.sides import Stage, benchmark_spec, resolve, staged
-from vlassess.plan import added_controls, make_plan, plan_hash, planned_cells
+from vlassess.plan import added_controls, plan_hash, planned_cells
 from vlassess.records import RunDirectory
 from vlassess.report import write_report
 from vlassess.schema.config import RunConfig
@@ -91,7 +92,7 @@ def start(
     require_trackers(config.tracking)
     sides = resolve(config, catalog, listener.note)
     spec = benchmark_spec(sides, config)
-    whole = make_plan(config, spec)
+    whole = planned(config, spec)
     part = part_of(whole, asked.limit, asked.shard)
     items = taken(whole, part)
     rule = deciding(config, items, part, spec.ref)
@@ -150,8 +151,8 @@ def resume(
         items = run.items()
         sides = resolve(wanted, catalog, listener.note)
         spec = benchmark_spec(sides, wanted)
-        planned = taken(make_plan(wanted, spec), run.manifest.part)
-        refuse_other_plan(run.manifest, items, planned, wanted)
+        promised = taken(planned(wanted, spec), run.manifest.part)
+        refuse_other_plan(run.manifest, items, promised, wanted)
         rule = deciding(run.manifest.config, items, run.manifest.part, spec.ref)
         missing = tuple(item for item in items if item.item_id not in finished)
         listener.planned(run.path, len(items), len(items) - len(missing))

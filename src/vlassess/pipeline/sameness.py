@@ -25,6 +25,7 @@ RUN_FIELDS: Mapping[str, Weight] = {
     "repeats": "planned",
     "seed": "planned",
     "cells": "planned",
+    "grounding": "planned",
     "audit": "no matter",
     "step_limit": "planned",
     "realtime": "conduct",

@@ -12,9 +12,9 @@ import numpy as np
 
 from vlassess.catalog import Catalog
 from vlassess.execution import Coordinator, Fleet, NoArtifacts, StopSwitch, Work, stop_on_signals
+from vlassess.pipeline.planning import planned
 from vlassess.pipeline.runs import work_of
 from vlassess.pipeline.sides import benchmark_spec, resolve, staged
-from vlassess.plan import make_plan
 from vlassess.records import RunDirectory
 from vlassess.schema.config import PolicySource, RunConfig
 from vlassess.schema.events import Listener
@@ -52,8 +52,8 @@ def starts_of_config(config: RunConfig, asked: Asked, catalog: Catalog, listener
     """
     quiet = _watched(config, asked)
     spec = _spec_of(quiet, catalog, listener)
-    planned = make_plan(quiet.model_copy(update={"episodes": min(asked.episodes, config.episodes)}), spec)
-    return _shown(quiet, planned, spec, catalog, listener)
+    items = planned(quiet.model_copy(update={"episodes": min(asked.episodes, config.episodes)}), spec)
+    return _shown(quiet, items, spec, catalog, listener)
 
 
 def starts_of_run(run_dir: Path, asked: Asked, catalog: Catalog, listener: Listener) -> StartSheet:

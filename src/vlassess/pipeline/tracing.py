@@ -12,9 +12,9 @@ from typing import Any
 
 from vlassess.catalog import Catalog
 from vlassess.execution import Coordinator, Fleet, NoArtifacts, StopSwitch, stop_on_signals
+from vlassess.pipeline.planning import planned
 from vlassess.pipeline.runs import work_of
 from vlassess.pipeline.sides import Stage, benchmark_spec, resolve, staged
-from vlassess.plan import make_plan
 from vlassess.provenance import versions
 from vlassess.schema.config import RunConfig
 from vlassess.schema.events import Listener
@@ -83,7 +83,7 @@ def trace(config: RunConfig, steps: int, catalog: Catalog, listener: Listener) -
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vlassess-trace-")))
         quiet = one.model_copy(update={"output": folder})
         sides = resolve(quiet, catalog, listener.note)
-        item = _first(make_plan(quiet, benchmark_spec(sides, quiet)), steps)
+        item = _first(planned(quiet, benchmark_spec(sides, quiet)), steps)
         stage = stack.enter_context(staged(sides, quiet, (label,)))
         stop = StopSwitch()
         stack.enter_context(stop_on_signals(stop))

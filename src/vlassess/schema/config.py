@@ -6,17 +6,15 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from vlassess.schema.grounding import GroundingConfig
+from vlassess.schema.strict import Count as Count
+from vlassess.schema.strict import Number as Number
+from vlassess.schema.strict import Strict as Strict
 
 Name = Annotated[str, Field(max_length=100), AfterValidator(lambda text: _file_name(text))]
 """A text that can be part of a file's name."""
-
-Count = Annotated[int, Field(strict=True)]
-"""A whole number; neither true nor the text "3" is one."""
-
-Number = Annotated[float, Field(strict=True)]
-"""A finite number; neither true nor the text "3" is one."""
-
 
 Urls = Annotated[str | tuple[str, ...] | None, BeforeValidator(lambda value: _urls(value))]
 """An address of a policy server, or several different ones."""
@@ -43,12 +41,6 @@ def _file_name(text: str) -> str:
 
 A_WEEK = 7 * 24 * 3600.0
 """What no phase outlasts; the timers of the system end somewhere above."""
-
-
-class Strict(BaseModel):
-    """Base of every config model: frozen, no unknown keys, no NaN."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class BenchmarkSource(Strict):
@@ -354,6 +346,8 @@ class RunConfig(Strict):
     """Base seed of the run."""
     cells: tuple[Cell, ...] = ()
     """Perturbed cells, run beside their controls, which are added; empty: the control alone."""
+    grounding: GroundingConfig | None = None
+    """Which questions the suites of an answer benchmark ask, and how; None: as its defaults say."""
     audit: Literal["digests", "arrays"] = "digests"
     """How it is checked that each cell's factor, and nothing else, reached the policy: `arrays` keeps the first
     observation of every episode too, so that a cell that fails is shown with the size of each difference."""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vlassess.catalog import Catalog
+from vlassess.pipeline.planning import planned
 from vlassess.pipeline.sides import Stage, resolve, staged
-from vlassess.plan import make_plan
 from vlassess.schema.config import RunConfig
 from vlassess.schema.items import WorkItem, episode_item
 from vlassess.tune.demand import LABEL, Demand, Environments, TuningFailedError
@@ -111,6 +111,6 @@ def _many(config: RunConfig, stage: Stage, wanted: int) -> tuple[WorkItem, ...]:
     """Return the plan's episodes, repeated as often as it takes, for the instant policy."""
     first = next(iter(config.policies))
     alone = config.model_copy(update={"policies": {first: config.policies[first]}, "repeats": 1})
-    size = len(make_plan(alone, stage.spec))
-    whole = make_plan(alone.model_copy(update={"repeats": -(-wanted // size)}), stage.spec)
+    size = len(planned(alone, stage.spec))
+    whole = planned(alone.model_copy(update={"repeats": -(-wanted // size)}), stage.spec)
     return tuple(episode_item(LABEL, item.episode) for item in whole)

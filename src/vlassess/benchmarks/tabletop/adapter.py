@@ -10,7 +10,7 @@ from vlassess_link.errors import ContractError
 from .axes import vary
 from .declared import POSITION_SCALE, ROTATION_SCALE, SIZES, tabletop_spec
 from .rotations import axis_angle
-from .scene import base_scene
+from .scene import Scene, base_scene
 from .starts import Start, base_start
 from .tasks import Measured, fallen, score
 from .truth import ArmTruth, ItemTruth, Truth
@@ -41,11 +41,19 @@ class Tabletop(Benchmark):
     def __init__(self, embodiment: str = "single") -> None:
         self.spec = tabletop_spec(embodiment)
         self._embodiment = embodiment
-        self._arms = base_scene(embodiment).arms
-        self._worlds = Worlds(base_scene(embodiment))
+        self._set_up(base_scene(embodiment))
+
+    def _set_up(self, base: Scene) -> None:
+        """Begin without an episode; ``base`` has the arms, cameras and lights of every one."""
+        self._arms = base.arms
+        self._worlds = Worlds(base)
         self._start: Start | None = None
         self._world: World | None = None
         self._steps = 0
+
+    def _start_of(self, episode: Episode) -> Start:
+        """Return what an episode begins with."""
+        return start_of(self._embodiment, episode)
 
     def reset(self, episode: Episode) -> RawObservation:
         """Put everything in its place, as `start_of` says, and settle.
@@ -54,7 +62,7 @@ class Tabletop(Benchmark):
             ContractError: the episode asks for a task, axis, scene or stored state that does not exist.
             PluginError: MuJoCo or OpenGL cannot be used; says what to install.
         """
-        start = start_of(self._embodiment, episode)
+        start = self._start_of(episode)
         settled = self._settled(start)
         world = self._worlds.of(start.scene)
         self._start, self._world, self._steps = start, world, 0
@@ -71,7 +79,14 @@ class Tabletop(Benchmark):
         Raises:
             BenchmarkFault: the simulation became unstable.
         """
-        start, world = self._running()
+        start, _ = self._running()
+        self._advance(action)
+        measured = self._measure()
+        return StepResult(RawObservation(self._steps, start.instruction), measured, fallen(measured))
+
+    def _advance(self, action: np.ndarray) -> None:
+        """Simulate one control step."""
+        _, world = self._running()
         parts = np.clip(np.asarray(action, np.float64), -1.0, 1.0).reshape(len(self._arms), ACTION_SIZE)
         world.simulation.advance(
             {
@@ -80,8 +95,6 @@ class Tabletop(Benchmark):
             }
         )
         self._steps += 1
-        measured = self._measure()
-        return StepResult(RawObservation(self._steps, start.instruction), measured, fallen(measured))
 
     def make_obs(self, raw: RawObservation) -> Observation:
         """Render the cameras of the view and read proprioception of the present state.

@@ -1,0 +1,75 @@
+"""What a run of a grounding suite asks, what an episode keeps of it, and what the run came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from vlassess.schema.strict import Strict
+
+Control = Literal["none", "blank", "swapped", "direct", "contradictory"]
+Halves = Literal["train", "evaluation"]
+Templates = Literal["seen", "unseen"]
+
+
+class QuestionFiles(Strict):
+    """Files of one domain, one for each half; a question that is in both is left out of the evaluation."""
+
+    train: str | None = None
+    """Questions for demonstrations."""
+    evaluation: str | None = None
+    """Questions for evaluation."""
+
+
+class GroundingConfig(Strict):
+    """Which questions are asked, and how."""
+
+    control: Control = "none"
+    """`blank`: no question, only the options; `swapped`: another episode's question and options; `direct`: the
+    candidate is named; `contradictory`: the question is asked and a wrong candidate is named."""
+    split: Halves = "evaluation"
+    """Which half of the questions; the halves are disjoint by their normalised text."""
+    templates: Templates = "seen"
+    """Wordings that demonstrations use, or others."""
+    hardmath: str | QuestionFiles | None = None
+    """GSM8K, a JSONL file; one path for both halves, or `train` and `evaluation`. None: problems of our own."""
+    general: str | QuestionFiles | None = None
+    """MMLU (a CSV file or a folder of them) or CommonsenseQA (a JSONL file). None: questions of our own."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an episode of a grounding suite keeps for its scores: `Episode.private`.
+
+    Attributes:
+        target: The right candidate of what was asked.
+        listed: All candidates in the order in which the instruction lists them.
+        options: What each of them stands for, in the same order.
+        question: What is asked; with `blank` and `direct` what is not asked.
+        answer: The right option.
+        control: One of `Control`.
+        named: The candidate that the instruction names, with `direct` and `contradictory`; else empty.
+        form: Of the question, for tables.
+        source: Where the question is from.
+        original: With `swapped`, the right candidate of the episode's own question and options; else empty.
+    """
+
+    target: str
+    listed: tuple[str, ...]
+    options: tuple[str, ...]
+    question: str
+    answer: str
+    control: str = "none"
+    named: str = ""
+    form: str = ""
+    source: str = ""
+    original: str = ""
+
+    @classmethod
+    def of(cls, private: Mapping[str, Any]) -> Asked | None:
+        """Return what an episode keeps; None where it is of no grounding suite."""
+        if "target" not in private or "listed" not in private:
+            return None
+        fields = {name: private[name] for name in cls.__dataclass_fields__ if name in private}
+        return cls(**{**fields, "listed": tuple(private["listed"]), "options": tuple(private.get("options", ()))})
