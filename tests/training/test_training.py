@@ -135,7 +135,7 @@ def test_words_are_read() -> None:
 @pytest.mark.parametrize("method", shots.METHODS)
 def test_few_shots_change_what_they_may(trained: Path, tmp_path: Path, method: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(shots, "REPLAYED", 2)
-    wanted = shots.FewShot("mug", 2, method, steps=6)
+    wanted = shots.FewShot({"object_category": "mug"}, 2, method, steps=6)
     out = shots.teach(trained, wanted, tmp_path / "taught.onnx", Reporter(io.StringIO()))
     before, after = exporting.restore(trained)[0].state_dict(), exporting.restore(out)[0].state_dict()
     changed = {name.split(".")[0] for name in before if not torch.equal(before[name], after[name])} - {"place"}
@@ -150,13 +150,20 @@ def _parts() -> Any:
 
 def test_wrong_requests_are_named(trained: Path, tmp_path: Path) -> None:
     with pytest.raises(ContractError, match="method is 'all'"):
-        shots.FewShot("mug", 2, "all")
+        shots.FewShot({"object_category": "mug"}, 2, "all")
     with pytest.raises(ContractError, match="at least 1"):
-        shots.FewShot("mug", 0)
+        shots.FewShot({"object_category": "mug"}, 0)
     with pytest.raises(ContractError, match="has no level 'teapot'"):
-        shots.teach(trained, shots.FewShot("teapot", 2), tmp_path / "x.onnx", Reporter(io.StringIO()))
+        shots.teach(
+            trained, shots.FewShot({"object_category": "teapot"}, 2), tmp_path / "x.onnx", Reporter(io.StringIO())
+        )
     with pytest.raises(ContractError, match="cannot be read"):
-        shots.teach(tmp_path / "none.onnx", shots.FewShot("mug", 2), tmp_path / "x.onnx", Reporter(io.StringIO()))
+        shots.teach(
+            tmp_path / "none.onnx",
+            shots.FewShot({"object_category": "mug"}, 2),
+            tmp_path / "x.onnx",
+            Reporter(io.StringIO()),
+        )
 
 
 def test_the_bundled_weights_can_be_taught_further() -> None:

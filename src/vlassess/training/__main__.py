@@ -49,7 +49,8 @@ def _few_shot(options: argparse.Namespace) -> None:
     from vlassess.training.progress import Reporter
 
     reporter = Reporter()
-    wanted = FewShot(options.category, options.shots, options.method, tuple(options.suite), seed=options.seed)
+    axis, _, level = options.factor.partition("=")
+    wanted = FewShot({axis: level}, options.shots, options.method, tuple(options.suite), seed=options.seed)
     reporter.say(f"weights: {teach(options.weights, wanted, options.out, reporter)}")
 
 
@@ -70,9 +71,11 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--folder", type=Path, help="where everything is kept (default: runs/training/RECIPE)")
     train.add_argument("--processes", type=int, default=1, help="how many collect at once, and threads that learn")
     train.add_argument("--no-evaluate", dest="evaluate", action="store_false", help="leave the evaluation out")
-    few = commands.add_parser("few-shot", help="teach a trained policy an unseen category of objects")
+    few = commands.add_parser(
+        "few-shot", help="teach a trained policy one level of one factor, as object_category=card"
+    )
     few.set_defaults(command=_few_shot)
-    few.add_argument("category", help="level of the axis object_category: mug, toy_car, ...")
+    few.add_argument("factor", metavar="AXIS=LEVEL", help="what every demonstration is varied by")
     few.add_argument("shots", type=int, help="demonstrations: 2, 5, 10, 20, 50")
     few.add_argument("--method", default="full", help="full, head or replay")
     few.add_argument("--suite", nargs="+", default=["pick"], help="whose tasks are demonstrated")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -50,29 +51,32 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Lessons:
-    """What can be said of each task, in numbers.
+    """What is said of each task, in numbers.
 
     Attributes:
-        tokens: (tasks, sentences, length) int64.
+        tokens: (tasks, sentences, length) int64; None: what was said in the episode is what is read.
         has_goal: (tasks,) bool.
         unknown: First and last-plus-one number of the buckets of unknown words.
+        words: Reads what was said.
         own: Share of frames that are taught with the task that was being done; the others with any.
     """
 
-    tokens: np.ndarray
+    tokens: np.ndarray | None
     has_goal: np.ndarray
     unknown: tuple[int, int]
+    words: Any
     own: float = OWN
 
     @classmethod
-    def of(cls, jobs: tuple[Job, ...], words: Any, own: float = OWN) -> Lessons:
-        """Return the lessons of these jobs; all have equally many sentences."""
-        return cls(
-            np.stack([np.stack([words(text) for text in job.instructions]) for job in jobs]),
-            np.array([job.goal is not None for job in jobs]),
-            (1 + len(words.known), words.size),
-            own,
-        )
+    def of(cls, jobs: tuple[Job, ...], words: Any) -> Lessons:
+        """Return lessons in which each task is said in any of its sentences; all tasks have equally many."""
+        table = np.stack([np.stack([words(text) for text in job.instructions]) for job in jobs])
+        return cls(table, np.array([job.goal is not None for job in jobs]), (1 + len(words.known), words.size), words)
+
+    @classmethod
+    def as_shown(cls, jobs: tuple[Job, ...], words: Any) -> Lessons:
+        """Return lessons of nothing but what was shown: the task that was being done, in the words that were said."""
+        return dataclasses.replace(cls.of(jobs, words), tokens=None, own=1.0)
 
 
 def draw(frames: Frames, lessons: Lessons, size: int, rng: np.random.Generator) -> Batch:
@@ -81,8 +85,7 @@ def draw(frames: Frames, lessons: Lessons, size: int, rng: np.random.Generator) 
     jobs = _jobs(frame, lessons, rng)
     rows = np.arange(size)
     labels = frame.labels[rows, jobs].astype(np.float32)
-    sentences = rng.integers(lessons.tokens.shape[1], size=size)
-    tokens = lessons.tokens[jobs, sentences]
+    tokens = _tokens(frame, jobs, lessons, rng)
     dropped = (rng.uniform(size=tokens.shape) < _DROPPED) & (tokens != 0)
     tokens = np.where(dropped, rng.integers(*lessons.unknown, size=tokens.shape), tokens)
     moves = labels[:, :, :GRIPPER] / np.array((STEP, STEP, STEP, TURN), np.float32)
@@ -106,6 +109,12 @@ def _jobs(frame: Frame, lessons: Lessons, rng: np.random.Generator) -> np.ndarra
     related = frame.held & (rng.uniform(size=(size, 1)) < RELATED)
     likes = np.where(related.any(1, keepdims=True) & ~related, -1.0, likes)
     return np.where(rng.uniform(size=size) < lessons.own, frame.job, likes.argmax(1)).astype(np.int64)
+
+
+def _tokens(frame: Frame, jobs: np.ndarray, lessons: Lessons, rng: np.random.Generator) -> np.ndarray:
+    if lessons.tokens is None:
+        return np.stack([lessons.words(str(text)) for text in frame.said])
+    return np.asarray(lessons.tokens[jobs, rng.integers(lessons.tokens.shape[1], size=len(jobs))])
 
 
 def _pictures(images: np.ndarray, rng: np.random.Generator) -> Tensor:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vlassess.training.store import Frame
+from vlassess.training.store import LONGEST, Frame
 from vlassess.training.teacher import STEP, Scene, label
 from vlassess.training.world import Job, World, training_seed
 from vlassess_link.data import EpisodeStart, Observation
@@ -59,7 +59,7 @@ def action_of(row: np.ndarray) -> np.ndarray:
     return np.array((x / scale, y / scale, z / scale, 0.0, 0.0, turn / ROTATION_SCALE, gripper))
 
 
-def frame_of(world: World, job: int, observation: Observation, scene: Scene, labels: np.ndarray) -> Frame:
+def frame_of(job: int, observation: Observation, scene: Scene, labels: np.ndarray) -> Frame:
     """Return a labelled frame."""
     goals = np.nan_to_num(scene.goals[:, :2])
     turns = np.where(scene.periods > 0, 2 * np.pi / np.where(scene.periods > 0, scene.periods, 1.0), 0.0)
@@ -74,6 +74,7 @@ def frame_of(world: World, job: int, observation: Observation, scene: Scene, lab
         np.array(job, np.int16),
         scene.held & scene.possible,
         scene.possible,
+        np.array(observation.instruction[:LONGEST], f"<U{LONGEST}"),
     )
 
 
@@ -118,7 +119,7 @@ class _Episode:
                 scene = world.scene()
                 labels = label(scene, CHUNK)
                 observation = world.look()
-                frames.append(frame_of(world, self._number, observation, scene, labels))
+                frames.append(frame_of(self._number, observation, scene, labels))
                 if asked:
                     chunk, used = self._next(step, observation, labels[self._number]), 0
             outcome = world.act(self._disturbed(chunk[used]))

@@ -1,4 +1,4 @@
-"""A trained policy, taught an unseen category of objects by a few demonstrations.
+"""A trained policy, taught one level of one factor by a few demonstrations: an unseen category of objects, say.
 
 Three ways, as the field compares them: all weights learn; the layers after the encoders alone; or all weights, with
 half of each batch from the tasks that were trained before.
@@ -6,7 +6,7 @@ half of each batch from the tasks that were trained before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,7 +39,7 @@ class FewShot:
     """What is taught, and how.
 
     Attributes:
-        category: Level of the benchmark's axis `object_category`.
+        factor: Axis -> level that every demonstration is varied by ({"object_category": "card"}).
         shots: Demonstrations in all; they go round the tasks.
         method: One of `METHODS`.
         suites: Whose tasks are demonstrated.
@@ -47,7 +47,7 @@ class FewShot:
         seed: Other seeds are other demonstrations and batches.
     """
 
-    category: str
+    factor: Mapping[str, str]
     shots: int
     method: str = "full"
     suites: tuple[str, ...] = ("pick",)
@@ -65,7 +65,7 @@ def teach(weights: Path, wanted: FewShot, out: Path, reporter: Reporter) -> Path
     """Write the taught policy's ONNX file; what was demonstrated is kept in a folder beside it.
 
     Raises:
-        ContractError: the weights are no file of this training, or the category does not exist.
+        ContractError: the weights are no file of this training, or there is no such axis or level.
     """
     try:
         network, stored = restore(weights)
@@ -102,11 +102,10 @@ def mixed(sources: Sequence[Taught], rng: np.random.Generator) -> Batch:
 
 
 def _demonstrated(wanted: FewShot, words: Any, folder: Path) -> Taught:
-    """Return demonstrations of the unseen category; they teach the task alone that they show."""
-    world = World(wanted.suites, {"object_category": wanted.category})
-    jobs = world.said()
-    frames = _shown(world, folder, f"shots-{wanted.seed}", wanted.shots)
-    return Taught(frames, Lessons.of(jobs, words, own=1.0))
+    """Return demonstrations; they teach the task alone that they show, in the words that were said."""
+    world = World(wanted.suites, wanted.factor)
+    lessons = Lessons.as_shown(world.jobs, words)
+    return Taught(_shown(world, folder, f"shots-{wanted.seed}", wanted.shots), lessons)
 
 
 def _replayed(wanted: FewShot, words: Any, folder: Path) -> Taught:

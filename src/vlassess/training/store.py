@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+LONGEST = 200
+"""Characters of an instruction that are stored."""
+
 
 class Frame(NamedTuple):
     """One moment, labelled for every task; n is the number of tasks.
@@ -23,6 +26,7 @@ class Frame(NamedTuple):
         job: The task that was being done.
         held: Which tasks' target is in the gripper, (n,) bool.
         possible: Which tasks can be done in this scene, (n,) bool.
+        said: The instruction, at most `LONGEST` characters.
     """
 
     agent: np.ndarray
@@ -33,6 +37,7 @@ class Frame(NamedTuple):
     job: np.ndarray
     held: np.ndarray
     possible: np.ndarray
+    said: np.ndarray
 
 
 def write_part(folder: Path, frames: Sequence[Frame]) -> None:

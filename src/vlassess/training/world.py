@@ -5,7 +5,6 @@ The adapter is loaded by its target, as a worker loads it; nothing here runs in 
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import math
 import os
@@ -76,13 +75,6 @@ class World:
     def varied(self) -> bool:
         """Whether episodes differ from the control, and may be worded by what varies them."""
         return bool(self._perturbation)
-
-    def said(self) -> tuple[Job, ...]:
-        """Return the jobs with the one instruction that the varied benchmark gives each."""
-        return tuple(
-            dataclasses.replace(job, instructions=(self.begin(job, training_seed("said", 0), None),))
-            for job in self.jobs
-        )
 
     def begin(self, job: Job, seed: int, instruction: str | None) -> str:
         """Put everything into the start of a seed; return the instruction, the benchmark's own where none is given."""
