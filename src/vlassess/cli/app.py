@@ -103,7 +103,7 @@ def plan(options: PlanOptions) -> int:
         "vlassess check my.yaml --policy ws://localhost:8000",
         "vlassess check policy my_model.py:MyModel",
         "vlassess check benchmark tabletop-v1",
-        note="Exit codes: 0 everything fits; 2 a side cannot be loaded; 4 something does not fit.",
+        note="Exit codes: 0 everything fits; 2 a side cannot be loaded; 3 it cannot be started or reached; 4 it fails.",
     )
 )
 @takes(CheckOptions)

@@ -45,6 +45,10 @@ class CheckOptions:
             show_default=False,
         ),
     ] = None
+    seconds: Annotated[
+        float,
+        typer.Option(min=1.0, help="With `policy` or `benchmark`: most that loading, and then each check, may take."),
+    ] = 600.0
     policy: Policy = dataclasses.field(default_factory=_none)
     set: Set = dataclasses.field(default_factory=_none)
     json: Json = False

@@ -64,9 +64,9 @@ def _sections(options: CheckOptions) -> Iterator[Section]:
         raise typer.BadParameter("it belongs to a config; leave it out", param_hint="--policy, --set")
     with tempfile.TemporaryDirectory(prefix="vlassess-check-") as logs:
         if options.subject == "policy":
-            yield from policy_sections(options.what, Path(logs), options.benchmark)
+            yield from policy_sections(options.what, Path(logs), options.seconds, options.benchmark)
         else:
-            yield from benchmark_sections(options.what, Path(logs))
+            yield from benchmark_sections(options.what, Path(logs), options.seconds)
 
 
 def pair_sections(pairs: Pairs) -> Iterator[Section]:
@@ -83,24 +83,24 @@ def fit_lines(fit: Fit) -> tuple[Line, ...]:
     return tuple(lines) or (Line("ok", "both sides declare the same"),)
 
 
-def policy_sections(what: str, logs: Path, benchmark: str | None = None) -> Iterator[Section]:
+def policy_sections(what: str, logs: Path, seconds: float, benchmark: str | None = None) -> Iterator[Section]:
     """Yield what a policy alone shows: it is started, or reached, and asked; then what the conformance kit says of it.
 
     A benchmark's own policy is not served, so of it the kit alone speaks.
     """
     catalog = Catalog.discover()
     if benchmark is None or what not in benchmark_entry(benchmark, catalog).policies:
-        with reached(policy_source(what), logs, say) as policy:
+        with reached(policy_source(what), logs, say, seconds) as policy:
             yield declared_by_policy(policy.spec)
-    yield kit_section(run_policy_kit(what, catalog, say, benchmark))
+    yield kit_section(run_policy_kit(what, catalog, say, benchmark, seconds=seconds))
 
 
-def benchmark_sections(what: str, logs: Path) -> Iterator[Section]:
+def benchmark_sections(what: str, logs: Path, seconds: float) -> Iterator[Section]:
     """Yield what a benchmark alone shows: it is loaded and asked; then what the conformance kit says of it."""
     source = BenchmarkSource(**expand_benchmark(what))
     catalog = Catalog.discover()
     yield declared_by_benchmark(ask_benchmark(source, catalog, logs, say))
-    yield kit_section(run_benchmark_kit(what, catalog, say))
+    yield kit_section(run_benchmark_kit(what, catalog, say, seconds=seconds))
 
 
 def kit_section(report: KitReport) -> Section:

@@ -28,6 +28,7 @@ from vlassess.execution.servers import (
 )
 from vlassess.execution.settings import FleetSettings, cores
 from vlassess.execution.stopping import NeverEnough, StoppingRule, StopSwitch, stop_on_signals
+from vlassess.execution.supervised import supervised_kit
 
 __all__ = [
     "Adapter",
@@ -65,5 +66,6 @@ __all__ = [
     "server_launch",
     "server_python",
     "stop_on_signals",
+    "supervised_kit",
     "worker_launch",
 ]

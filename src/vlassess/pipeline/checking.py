@@ -62,13 +62,14 @@ def ask_benchmark(source: BenchmarkSource, catalog: Catalog, logs: Path, note: N
 
 
 @contextmanager
-def reached(source: PolicySource, logs: Path, note: Note) -> Iterator[Policy]:
+def reached(source: PolicySource, logs: Path, note: Note, seconds: float) -> Iterator[Policy]:
     """Start a policy's server, or reach the one that runs, and yield the policy behind it.
 
     Args:
         source: With `serve` or `url`.
         logs: Folder for what the server says.
         note: Told what goes on while the policy's environment is built.
+        seconds: Most that loading, or connecting, may take.
 
     Raises:
         VlassessError: it cannot be started or reached; says why.
@@ -77,8 +78,8 @@ def reached(source: PolicySource, logs: Path, note: Note) -> Iterator[Policy]:
     with ExitStack() as stack:
         place = worker_sources(source)[0] if source.url is not None else {}
         if source.serve is not None:
-            servers = PolicyServers(server_launches({"policy": source}, note), logs, deadlines.load)
+            servers = PolicyServers(server_launches({"policy": source}, note), logs, min(seconds, deadlines.load))
             stack.callback(servers.stop)
             servers.start()
             place = {"url": servers.url("policy")}
-        yield stack.enter_context(closing(remote_policy(place, deadlines.connect, deadlines.inference)))
+        yield stack.enter_context(closing(remote_policy(place, min(seconds, deadlines.connect), deadlines.inference)))

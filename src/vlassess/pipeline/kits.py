@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
-import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vlassess.catalog import BenchmarkEntry, Catalog
-from vlassess.execution import in_environment, prepare, server_python, worker_launch
+from vlassess.execution import in_environment, prepare, server_python, supervised_kit, worker_launch
 from vlassess.schema.config import BenchmarkSource, PolicySource
 from vlassess_link.errors import PluginError
-from vlassess_link.jsonable import from_json
 from vlassess_link.testing.kit import KitReport
-from vlassess_link.testing.policy_kit import examine_policy
 
 Note = Callable[[str], None]
 MODULE = "vlassess_link.testing"
+SECONDS = 600.0
+"""Most that loading a subject, and then each check, may take where nobody says otherwise."""
 
 
 def run_benchmark_kit(
@@ -28,6 +28,7 @@ def run_benchmark_kit(
     note: Note,
     params: Mapping[str, Any] | None = None,
     options: Sequence[str] = (),
+    seconds: float = SECONDS,
 ) -> KitReport:
     """Run the benchmark kit in the benchmark's own interpreter; its expert, where it has one, shows the endings.
 
@@ -37,6 +38,7 @@ def run_benchmark_kit(
         note: Told, a line at a time, what goes on while an interpreter is built.
         params: Constructor's keyword arguments, on top of those of its ``benchmark.toml``.
         options: Further ones of ``python -m vlassess_link.testing benchmark``.
+        seconds: Most that loading, and then each check, may take.
 
     Raises:
         PluginError: it cannot be found or loaded; says why.
@@ -45,7 +47,7 @@ def run_benchmark_kit(
     expert = next(iter(entry.policies.values()), None)
     command, env = interpreter_of(entry, note)
     arguments = ["benchmark", entry.target, "--params-json", json.dumps(dict(entry.params)), *options]
-    return report_of([*command, *arguments, *(["--expert", expert] if expert else [])], env)
+    return report_of([*command, *arguments, *(["--expert", expert] if expert else [])], env, seconds)
 
 
 def run_policy_kit(
@@ -54,6 +56,7 @@ def run_policy_kit(
     note: Note,
     benchmark: str | None = None,
     options: Sequence[str] = (),
+    seconds: float = SECONDS,
 ) -> KitReport:
     """Run the policy kit: over the wire for a url, else where the policy can be loaded.
 
@@ -64,6 +67,7 @@ def run_policy_kit(
         note: Told, a line at a time, what goes on while an interpreter is built.
         benchmark: Whose observations it is shown; None: such as its spec allows.
         options: Further ones of ``python -m vlassess_link.testing policy``.
+        seconds: Most that loading, and then each check, may take.
 
     Raises:
         PluginError: a side cannot be found or loaded; says why.
@@ -71,17 +75,16 @@ def run_policy_kit(
     """
     entry = benchmark_entry(benchmark, catalog) if benchmark is not None else None
     shown = None if entry is None else {"target": entry.target, "params": dict(entry.params)}
-    if policy.startswith(("ws://", "wss://")) and (entry is None or entry.interpreter is None):
-        return examine_policy(policy, benchmark=shown, only=_only(options))
-    target = policy
     if entry is not None and policy in entry.policies:
         target = entry.policies[policy]
         command, env = interpreter_of(entry, note)
     else:
-        command, env = policy_interpreter(policy, catalog, entry, note)
         target = policy if "://" in policy else catalog.policy_target(policy, Path.cwd())
+        command, env = policy_interpreter(target, policy, entry, note)
     told = [] if shown is None else ["--benchmark", json.dumps(shown)]
-    return report_of([*command, "policy", target, *told, *options], env)
+    # So that a policy that is silent is told from a kit that hangs.
+    waits = ["--seconds", str(0.8 * seconds)] if "://" in target else []
+    return report_of([*command, "policy", target, *told, *waits, *options], env, seconds)
 
 
 def benchmark_entry(benchmark: str, catalog: Catalog, params: Mapping[str, Any] | None = None) -> BenchmarkEntry:
@@ -103,40 +106,36 @@ def interpreter_of(entry: BenchmarkEntry, note: Note) -> tuple[list[str], dict[s
 
 
 def policy_interpreter(
-    policy: str, catalog: Catalog, entry: BenchmarkEntry | None, note: Note
+    target: str, named: str, entry: BenchmarkEntry | None, note: Note
 ) -> tuple[list[str], dict[str, str]]:
-    """Return how the kits are started where a policy can be loaded.
+    """Return how the kits are started where a policy can be loaded, or asked; and their environment.
 
     Raises:
         PluginError: policy and benchmark need two interpreters.
     """
-    if "://" in policy:
-        assert entry is not None
-        return interpreter_of(entry, note)
-    source = PolicySource.model_validate({"serve": catalog.policy_target(policy, Path.cwd())})
-    python, env = server_python(str(source.serve), note)
+    if "://" in target:
+        here = [sys.executable, "-m", MODULE], dict(os.environ)
+        return here if entry is None else interpreter_of(entry, note)
     if entry is not None and entry.interpreter is not None:
         raise PluginError(
             f"{entry.name} has an interpreter of its own, where the policy cannot be loaded: serve it (vlassess serve "
-            f"{policy}) and give its url"
+            f"{named}) and give its url"
         )
+    source = PolicySource.model_validate({"serve": target})
+    python, env = server_python(str(source.serve), note)
     return [python, "-m", MODULE], {**(dict(entry.env) if entry is not None else {}), **env}
 
 
-def report_of(command: Sequence[str], env: Mapping[str, str]) -> KitReport:
-    """Run a kit in another process and return its report.
+def report_of(command: Sequence[str], env: Mapping[str, str], seconds: float) -> KitReport:
+    """Run a kit in another process and return its report; what dies or hangs in a check fails that check.
+
+    Args:
+        command: Starts it.
+        env: Its whole environment.
+        seconds: Most that loading, and then each check, may take.
 
     Raises:
-        PluginError: it gave none; quotes its last words.
+        PluginError: the subject cannot be loaded; says why.
     """
-    done = subprocess.run(list(command), env={**os.environ, **env}, capture_output=True, text=True, check=False)
-    lines = done.stdout.strip().splitlines()
-    if done.returncode not in (0, 1) or not lines:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise PluginError(last.removeprefix("error: "))
-    return from_json(KitReport, json.loads(lines[-1]))
-
-
-def _only(options: Sequence[str]) -> list[str] | None:
-    names = [value for option, value in itertools.pairwise(options) if option == "--only"]
-    return names or None
+    with tempfile.TemporaryDirectory(prefix="vlassess-kit-") as folder:
+        return supervised_kit(command, env, Path(folder) / "kit.log", seconds)

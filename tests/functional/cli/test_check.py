@@ -85,6 +85,44 @@ def test_a_policy_that_breaks_its_contract_fails(invoke: Invoke) -> None:
     assert "reset_forgets" in {line["text"].partition(":")[0] for line in lines if line["state"] == "FAILED"}
 
 
+BROKEN = """
+import os
+
+from vlassess_link import PredictModelServer
+from vlassess_link.testing import FakeBenchmark
+
+
+class Dies(FakeBenchmark):
+    def step(self, action):
+        os._exit(9)
+
+
+class Interrupts(FakeBenchmark):
+    def reset(self, episode):
+        os.write(1, bytes([255, 10]))
+        raise KeyboardInterrupt
+
+
+class Nameless(PredictModelServer):
+    spec = None
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("benchmark", "broken.py:Dies"), "it ended the process (exit code 9)"),
+        (("benchmark", "broken.py:Interrupts"), "whatever ran before. KeyboardInterrupt"),
+    ],
+)
+def test_what_dies_fails_its_check(invoke: Invoke, tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN, encoding="utf-8")
+    said = invoke("check", *arguments)
+    assert said.code == 4, said.err
+    assert words in said.out
+    assert "Traceback" not in said.out + said.err
+
+
 def test_a_policy_of_a_benchmark_is_shown_the_benchmark(invoke: Invoke) -> None:
     said = invoke("check", "policy", "expert", "--benchmark", "tabletop-v1")
     assert said.code == 0, said.err
@@ -103,15 +141,21 @@ def test_a_benchmark_alone_is_loaded_and_asked(invoke: Invoke) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "code", "words"),
     [
-        (("check", "polcy", "random"), "`policy` or `benchmark`"),
-        (("check", "policy", "randm"), "did you mean 'random'?"),
-        (("check", "policy", "random", "--set", "seed=1"), "leave it out"),
-        (("check", "benchmark", "tabletop-v1", "--benchmark", "tabletop-v1"), "leave it out"),
+        (("check", "polcy", "random"), 2, "`policy` or `benchmark`"),
+        (("check", "policy", "randm"), 2, "did you mean 'random'?"),
+        (("check", "policy", "random", "--set", "seed=1"), 2, "leave it out"),
+        (("check", "benchmark", "tabletop-v1", "--benchmark", "tabletop-v1"), 2, "leave it out"),
+        (("check", "policy", "broken.py:Nameless"), 3, "`spec` of Nameless is missing"),
+        (("check", "policy", "ws://localhost:1", "--seconds", "1"), 3, "localhost:1"),
     ],
 )
-def test_usage_errors(invoke: Invoke, arguments: tuple[str, ...], words: str) -> None:
+def test_what_cannot_be_checked_is_one_sentence(
+    invoke: Invoke, tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN, encoding="utf-8")
     said = invoke(*arguments)
-    assert said.code == 2
+    assert said.code == code
     assert words in said.err
+    assert "Traceback" not in said.err

@@ -208,6 +208,34 @@ class NoEffect(Good):
         return super().reset(dataclasses.replace(episode, perturbation={}))
 
 
+class Stays(Good):
+    """The light stays as the last level had it."""
+
+    def reset(self, episode: Episode) -> RawObservation:
+        before = self._light
+        raw = super().reset(episode)
+        self._light = self._light if episode.perturbation else before
+        return raw
+
+
+class Flickers(Good):
+    """The light of a level is another one each time."""
+
+    def reset(self, episode: Episode) -> RawObservation:
+        raw = super().reset(episode)
+        COUNT[0] += 1
+        self._light -= 0.01 * (COUNT[0] % 7) if episode.perturbation else 0.0
+        return raw
+
+
+class FeelsLight(Good):
+    """The light is seen, and felt by proprioception too."""
+
+    def make_obs(self, raw: RawObservation) -> Observation:
+        obs = super().make_obs(raw)
+        return dataclasses.replace(obs, state=np.array([raw.native + 1.0 - self._light], np.float32))
+
+
 class Raises(Good):
     """Cannot score."""
 
@@ -229,6 +257,6 @@ TWINS: Mapping[str, tuple[type[Benchmark], ...]] = {
     "processes_agree": (Salted,),
     "termination_is_as_declared": (EndsAtSuccess, CannotHold),
     "primary_metric_is_told": (NoMetric,),
-    "axes_touch_what_they_say": (MovesToo, NoEffect),
+    "axes_touch_what_they_say": (MovesToo, NoEffect, Stays, Flickers, FeelsLight),
 }
 """Check -> the benchmarks that it must find out."""

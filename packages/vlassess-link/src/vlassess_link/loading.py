@@ -23,7 +23,7 @@ from typing import Any, Mapping, Optional, Tuple, Union
 from vlassess_link.digest import content_id
 from vlassess_link.errors import PluginError
 from vlassess_link.jsonable import to_json
-from vlassess_link.specs import UNKNOWN, PolicySpec
+from vlassess_link.specs import UNKNOWN, BenchmarkSpec, PolicySpec
 
 Base = Union[type, Tuple[type, ...]]
 
@@ -61,6 +61,12 @@ def construct(cls: Any, params: Mapping[str, Any], target: str) -> Any:
         _complete_identity(instance, cls, params)
     except (Exception, SystemExit) as error:
         raise PluginError(f"{target}: {cls.__name__}() raised {_last_line(error)}") from error
+    found = getattr(instance, "spec", None)
+    if not isinstance(found, (BenchmarkSpec, PolicySpec)):
+        raise PluginError(
+            f"{target}: `spec` of {cls.__name__} is {'missing' if found is None else f'a {type(found).__name__}'}; "
+            "set it in the class or in its constructor: a benchmark's is a BenchmarkSpec, a policy's a PolicySpec"
+        )
     return instance
 
 

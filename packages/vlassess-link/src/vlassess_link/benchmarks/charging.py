@@ -7,7 +7,7 @@ from typing import Tuple
 
 from vlassess_link.benchmarks.recording import PHASE
 from vlassess_link.data import ErrorInfo
-from vlassess_link.errors import DecodeError, EpisodeFault, WireError
+from vlassess_link.errors import DecodeError, EpisodeFault, VlassessError, WireError
 
 BENCHMARK_PHASES = ("load", "reset", "step", "render")
 POLICY_PHASES = ("inference",)
@@ -19,7 +19,7 @@ def error_info(error: BaseException, phase: str) -> ErrorInfo:
     """Say who is charged with an exception that was raised in ``phase``."""
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     message = str(error) or type(error).__name__
-    if not isinstance(error, (EpisodeFault, WireError)):
+    if not isinstance(error, VlassessError):
         message = f"{type(error).__name__}: {message}" if str(error) else message
     return ErrorInfo(_origin(error, phase), phase, type(error).__name__, message, text[-4000:])
 

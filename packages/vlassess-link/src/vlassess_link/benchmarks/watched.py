@@ -128,7 +128,7 @@ class WatchedBenchmark(Benchmark):
                 is no text, or not the episode's.
         """
         self._monitor.enter("reset")
-        raw = _checked(self._inner.reset(episode), RawObservation, "reset")
+        raw = checked(self._inner.reset(episode), RawObservation, "reset")
         if not isinstance(raw.instruction, str):
             raise BenchmarkFault(f"reset() gave the instruction {raw.instruction!r}; it must be a text")
         if episode.instruction is not None and raw.instruction != episode.instruction:
@@ -151,21 +151,26 @@ class WatchedBenchmark(Benchmark):
         self.low = action.copy() if self.low is None else np.minimum(self.low, action)
         self.high = action.copy() if self.high is None else np.maximum(self.high, action)
         self._monitor.enter("step")
-        result = _checked(self._inner.step(action.copy()), StepResult, "step")
+        result = checked(self._inner.step(action.copy()), StepResult, "step")
         self.steps += 1
         return result
 
     def make_obs(self, raw: RawObservation) -> Observation:
         """Render."""
         self._monitor.enter("render")
-        return _checked(self._inner.make_obs(raw), Observation, "make_obs")
+        return checked(self._inner.make_obs(raw), Observation, "make_obs")
 
     def get_step_result(self, result: StepResult) -> StepOutcome:
         """Score; counted with the step it belongs to."""
-        return _checked(self._inner.get_step_result(result), StepOutcome, "get_step_result")
+        return checked(self._inner.get_step_result(result), StepOutcome, "get_step_result")
 
 
-def _checked(value: Value, kind: Type[Value], call: str) -> Value:
+def checked(value: Value, kind: Type[Value], call: str) -> Value:
+    """Return what a benchmark's method returned, if it is what the contract says.
+
+    Raises:
+        BenchmarkFault: it is something else; names the method and both types.
+    """
     if not isinstance(value, kind):
         raise BenchmarkFault(f"{call}() returned a {type(value).__name__}; it must return a {kind.__name__}")
     return value

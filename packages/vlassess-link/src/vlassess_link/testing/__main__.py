@@ -3,9 +3,12 @@
 ::
 
     python -m vlassess_link.testing benchmark TARGET [--params-json JSON] [--expert TARGET] [--only NAME]...
-    python -m vlassess_link.testing policy TARGET|URL [--params-json JSON] [--benchmark TARGET] [--only NAME]...
+    python -m vlassess_link.testing policy TARGET|URL [--params-json JSON] [--benchmark JSON] [--only NAME]...
 
-It prints one line, a `KitReport`, and exits with 1 where a check failed, 2 where the subject cannot be loaded.
+It prints one line, a `KitReport`, and exits with 1 where a check failed, 2 where the subject cannot be loaded. With
+``--supervised`` it prints ``{"planned": [[NAME, SENTENCE], ...], "kit": KIT, "subject": NAME}``, then a line as each
+check begins, ``{"begun": NAME}``, and one as it ends, ``{"ended": CheckResult}``, before the report,
+``{"report": KitReport}``: so whoever started it knows in which check it died or hangs. It ends with its stdin.
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ import argparse
 import importlib
 import json
 import os
+import signal
 import sys
-from typing import Any, Dict, List, Optional, TextIO
+import threading
+from typing import Any, Dict, List, Optional, Sequence, TextIO
 
 from vlassess_link.benchmarks.base import Benchmark
 from vlassess_link.data import Episode
@@ -25,34 +30,70 @@ from vlassess_link.loading import load_target
 from vlassess_link.testing.benchmark_kit import run_benchmark_kit
 from vlassess_link.testing.benchmark_subject import MOST_TASKS, benchmark_subject
 from vlassess_link.testing.courses import lively, run_course
-from vlassess_link.testing.kit import KitReport
+from vlassess_link.testing.kit import Check, CheckResult, Hearer, KitReport
 
 
 def main(argv: Optional[List[str]] = None) -> int:
     """Run what the command line asks for and return the exit code."""
     options = _parser().parse_args(argv)
     with _set_stdout_aside() as out:
+        hearer = Supervised(out) if options.supervised else Hearer()
         try:
-            found: Any = _courses() if options.what == "courses" else _report(options)
+            found: Any = _courses() if options.what == "courses" else _report(options, hearer)
         except VlassessError as error:
             sys.stderr.write(f"error: {error}\n")
             return 2
-        out.write(json.dumps(to_json(found), allow_nan=False) + "\n")
+        _say(out, {"report": found} if options.supervised else found)
         return 1 if isinstance(found, KitReport) and not found.ok else 0
 
 
-def _report(options: argparse.Namespace) -> KitReport:
+class Supervised(Hearer):
+    """Tells whoever started the process of each check, and leaves Ctrl-C to them: only a subject can raise it here."""
+
+    fence = (Exception, SystemExit, KeyboardInterrupt)
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+        threading.Thread(target=_end_with_stdin, name="supervision", daemon=True).start()
+
+    def planned(self, kit: str, subject: str, checks: Sequence[Check[Any]]) -> None:
+        """Tell it."""
+        named = [(check.name, check.sentence) for check in checks]
+        _say(self._out, {"planned": named, "kit": kit, "subject": subject})
+
+    def begun(self, name: str) -> None:
+        """Tell it."""
+        _say(self._out, {"begun": name})
+
+    def ended(self, result: CheckResult) -> None:
+        """Tell it."""
+        _say(self._out, {"ended": result})
+
+
+def _end_with_stdin() -> None:
+    """End the process once whoever started it is gone, or gives it up."""
+    os.read(0, 1)
+    os._exit(3)
+
+
+def _say(out: TextIO, what: Any) -> None:
+    out.write(json.dumps(to_json(what), allow_nan=False) + "\n")
+    out.flush()
+
+
+def _report(options: argparse.Namespace, hearer: Hearer) -> KitReport:
     params = json.loads(options.params_json)
     if options.what == "benchmark":
         subject = benchmark_subject(options.subject, params, options.expert, options.tasks)
         try:
-            return run_benchmark_kit(subject, options.only)
+            return run_benchmark_kit(subject, options.only, hearer)
         finally:
             subject.benchmark.close()
     # Needs a newer Python than simulators have.
     kit: Any = importlib.import_module("vlassess_link.testing.policy_kit")
     benchmark = json.loads(options.benchmark) if options.benchmark else None
-    report: KitReport = kit.examine_policy(options.subject, params, benchmark, options.only)
+    report: KitReport = kit.examine_policy(options.subject, params, benchmark, options.only, hearer, options.seconds)
     return report
 
 
@@ -78,6 +119,10 @@ def _parser() -> argparse.ArgumentParser:
         "--benchmark", metavar="JSON", help='{"target": ..., "params": ...}: whose observations it gets'
     )
     parser.add_argument("--only", action="append", metavar="NAME", help="this check alone; repeatable")
+    parser.add_argument(
+        "--seconds", type=float, default=120.0, help="of a policy with a url: most that an answer may take"
+    )
+    parser.add_argument("--supervised", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import List, Mapping, Set, Tuple
+from typing import FrozenSet, List, Mapping, Sequence, Set, Tuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from vlassess_link.benchmarks.loop import run_episode
 from vlassess_link.benchmarks.watched import check_observation
 from vlassess_link.data import Episode, Outcome, RawObservation
 from vlassess_link.spaces import Layout
-from vlassess_link.specs import BenchmarkSpec, PolicyIdentity, PolicySpec, TaskSpec
+from vlassess_link.specs import CAMERA, Axis, BenchmarkSpec, PolicyIdentity, PolicySpec, TaskSpec
 from vlassess_link.testing.benchmark_subject import NO_CAMERAS, STEPS, BenchmarkSubject, Counted, Lazy
 from vlassess_link.testing.courses import (
     Course,
@@ -29,6 +29,8 @@ from vlassess_link.testing.kit import NotApplicable, expect
 DRIFT = 0.05
 """Most that a number of the proprioception may change under the hold action, in its own unit."""
 CENSORED_STEPS = 200
+INSTRUCTION, PROPRIOCEPTION, EXTRAS = "instruction", "proprioception", "extras"
+"""What can change beside named components of the state and cameras; the latter two are readings of what moves."""
 TRIES = 6
 """How many starts an expert gets to succeed once."""
 
@@ -214,19 +216,44 @@ def primary_metric_is_told(subject: BenchmarkSubject) -> None:
 
 
 def axes_touch_what_they_say(subject: BenchmarkSubject) -> None:
-    """Run each level of each axis beside its control."""
+    """Run each level of each axis beside its control, and the control again at the end."""
     if not subject.spec.axes:
         raise NotApplicable("the benchmark declares no axes")
-    task = subject.tasks[0]
-    control = subject.course(episode_for(subject.spec, task), steps=0)
+    controls = [subject.course(episode_for(subject.spec, task)) for task in subject.tasks]
     for axis in subject.spec.axes:
         for level in axis.levels:
-            varied = subject.course(episode_for(subject.spec, task, perturbation={axis.name: level.name}), steps=0)
-            changed = _everything_changed(control, varied)
-            beyond = sorted(changed - axis.may_change([camera.name for camera in subject.spec.cameras], level.name))
-            what = f"{axis.name}={level.name}"
-            expect(not beyond, f"{what} changes {', '.join(beyond)}, which its axis does not name in `touched`")
-            expect(changed, f"{what} changes nothing of {', '.join(axis.touched)}; apply the level in reset()")
+            _expect_level(subject, axis, level.name, controls)
+    for task, control in zip(subject.tasks, controls):
+        again = subject.course(episode_for(subject.spec, task))
+        _expect_same(control, again, f"{_path(task)}: after episodes at a level of an axis, the same one without")
+
+
+def _expect_level(subject: BenchmarkSubject, axis: Axis, level: str, controls: Sequence[Course]) -> None:
+    """Try a level on every task: it changes what it may, something in one of them, and the same each time."""
+    what = f"{axis.name}={level}"
+    allowed = axis.may_change([camera.name for camera in subject.spec.cameras], level)
+    effects: Set[str] = set()
+    for number, (task, control) in enumerate(zip(subject.tasks, controls)):
+        episode = episode_for(subject.spec, task, perturbation={axis.name: level})
+        varied = subject.course(episode)
+        changed = _everything_changed(control, varied)
+        beyond = sorted(name for name in changed if name not in _with_readings(allowed))
+        expect(
+            not beyond, f"{_path(task)}: {what} changes {', '.join(beyond)}, which its axis does not name in `touched`"
+        )
+        effects |= changed or {name for name in control.digests if control.digests[name] != varied.digests[name]}
+        if number == 0:
+            _expect_same(varied, subject.course(episode), f"{_path(task)}: at {what}, the same episode twice")
+    expect(
+        effects,
+        f"{what} changes nothing of {', '.join(axis.touched)} in {len(controls)} starts; apply the level in reset()",
+    )
+
+
+def _with_readings(allowed: FrozenSet[str]) -> FrozenSet[str]:
+    """Return what may change, with what is read of it: what moves is felt by proprioception and extras."""
+    moves = any(name != INSTRUCTION and not name.startswith(CAMERA) for name in allowed)
+    return allowed | {PROPRIOCEPTION, EXTRAS} if moves else allowed
 
 
 def _look(benchmark: Benchmark, raw: RawObservation) -> None:
@@ -282,10 +309,15 @@ def _changed(one: Mapping[str, np.ndarray], two: Mapping[str, np.ndarray]) -> Se
 
 
 def _everything_changed(control: Course, varied: Course) -> Set[str]:
-    """Return the names, as `Axis.touched` has them, of all that a level changes."""
-    pictures = _changed(control.first.images, varied.first.images)
-    changed = _changed(control.state, varied.state) | {f"camera:{name}" for name in pictures}
-    return changed | ({"instruction"} if control.first.instruction != varied.first.instruction else set())
+    """Return the names, as `Axis.touched` has them, of all that a level changes at the start."""
+    one, two = control.first, varied.first
+    changed = _changed(control.state, varied.state) | {CAMERA + name for name in _changed(one.images, two.images)}
+    readings = {
+        INSTRUCTION: one.instruction != two.instruction,
+        PROPRIOCEPTION: bool(_changed(*({} if obs.state is None else {"": obs.state} for obs in (one, two)))),
+        EXTRAS: bool(_changed(one.extras, two.extras)),
+    }
+    return changed | {name for name, differs in readings.items() if differs}
 
 
 def _path(task: TaskSpec) -> str:

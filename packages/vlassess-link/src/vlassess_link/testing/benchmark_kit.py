@@ -9,7 +9,7 @@ from typing import Optional, Sequence, Tuple
 
 from vlassess_link.testing import benchmark_checks as checks
 from vlassess_link.testing.benchmark_subject import BenchmarkSubject
-from vlassess_link.testing.kit import Check, KitReport, chosen, run_check
+from vlassess_link.testing.kit import Check, Hearer, KitReport, chosen, run_checks
 
 CHECKS: Tuple[Check[BenchmarkSubject], ...] = (
     Check(
@@ -66,7 +66,12 @@ CHECKS: Tuple[Check[BenchmarkSubject], ...] = (
 """In the order in which they run."""
 
 
-def run_benchmark_kit(subject: BenchmarkSubject, only: Optional[Sequence[str]] = None) -> KitReport:
-    """Return what the checks say of a benchmark; nothing that it does wrong is raised."""
-    results = tuple(run_check(check, subject) for check in chosen(CHECKS, only))
-    return KitReport("benchmark", subject.spec.name, results)
+def run_benchmark_kit(
+    subject: BenchmarkSubject, only: Optional[Sequence[str]] = None, hearer: Optional[Hearer] = None
+) -> KitReport:
+    """Return what the checks say of a benchmark; nothing that it does wrong is raised.
+
+    Raises:
+        ContractError: ``only`` names a check that there is not.
+    """
+    return run_checks("benchmark", subject.spec.name, chosen(CHECKS, only), subject, hearer)

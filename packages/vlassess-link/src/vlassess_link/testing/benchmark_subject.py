@@ -9,6 +9,7 @@ import numpy as np
 
 from vlassess_link.benchmarks.base import Benchmark, View
 from vlassess_link.data import ActionChunk, Episode, EpisodeStart, Observation
+from vlassess_link.errors import ContractError
 from vlassess_link.loading import load_target
 from vlassess_link.policies.base import Policy
 from vlassess_link.specs import BenchmarkSpec, PolicyIdentity, PolicySpec, TaskSpec
@@ -30,6 +31,9 @@ class BenchmarkSubject:
         params: Its constructor's keyword arguments.
         expert: Makes a policy that succeeds on it, told of nothing but the benchmark by `bind`; None: none is known.
         most_tasks: How many tasks are tried.
+
+    Raises:
+        ContractError: it declares no task, or an action of no component: there is nothing to try.
     """
 
     make: Callable[[], Benchmark]
@@ -40,6 +44,11 @@ class BenchmarkSubject:
 
     def __post_init__(self) -> None:
         self.benchmark = self.make()
+        spec = self.benchmark.spec
+        if not spec.tasks:
+            raise ContractError(f"{spec.name} declares no task, so nothing can be tried; give its spec `tasks`")
+        if not spec.action.components:
+            raise ContractError(f"{spec.name} declares no action, so no step can be taken; give its spec `action`")
 
     @property
     def spec(self) -> BenchmarkSpec:

@@ -13,7 +13,8 @@ import numpy as np
 
 import vlassess_link
 from vlassess_link.benchmarks.base import Benchmark, View
-from vlassess_link.data import Episode, Observation, RawObservation
+from vlassess_link.benchmarks.watched import checked
+from vlassess_link.data import Episode, Observation, RawObservation, StepOutcome, StepResult
 from vlassess_link.digest import ArrayDigest, arrays_digest, content_id
 from vlassess_link.jsonable import to_json
 from vlassess_link.seeds import episode_seed, noise, policy_seed
@@ -129,29 +130,41 @@ def run_course(
         actions: (steps, D).
         view: What is rendered at the beginning and the end; None: everything at its default size.
         look: Called before each step.
+
+    Raises:
+        BenchmarkFault: a method returns something else than the contract says.
+        Broken: an observation holds something else than arrays.
     """
     benchmark.view = whole_view(benchmark.spec) if view is None else view
-    raw = benchmark.reset(episode)
+    raw = checked(benchmark.reset(episode), RawObservation, "reset")
     state = {name: np.array(value) for name, value in raw.state.items()}
-    first = last = copied(benchmark.make_obs(raw))
+    first = last = copied(checked(benchmark.make_obs(raw), Observation, "make_obs"))
     told: List[Dict[str, Any]] = []
     ended = False
     for action in actions:
         look(benchmark, raw)
-        result = benchmark.step(action.copy())
-        now = benchmark.get_step_result(result)
+        result = checked(benchmark.step(action.copy()), StepResult, "step")
+        now = checked(benchmark.get_step_result(result), StepOutcome, "get_step_result")
         metrics = {name: float(value) for name, value in now.metrics.items()}
         told.append({"success": bool(now.success), "progress": float(now.progress), "metrics": metrics})
         raw, ended = result.raw, result.ended
         if ended:
             break
     if told and not ended:
-        last = copied(benchmark.make_obs(raw))
+        last = copied(checked(benchmark.make_obs(raw), Observation, "make_obs"))
     return Course(state, first, last, told, ended)
 
 
 def copied(obs: Observation) -> Observation:
-    """Return an observation that the benchmark can no longer change."""
+    """Return an observation that the benchmark can no longer change.
+
+    Raises:
+        Broken: it holds something else than arrays.
+    """
+    given = {**{f"image {name!r}": image for name, image in obs.images.items()}, "state": obs.state}
+    for what, array in {**given, **{f"extra {name!r}": value for name, value in obs.extras.items()}}.items():
+        if array is not None and not isinstance(array, np.ndarray):
+            raise Broken(f"the {what} of an observation is a {type(array).__name__}; it must be a numpy array")
     images = {name: np.array(image) for name, image in obs.images.items()}
     extras = {name: np.array(array) for name, array in obs.extras.items()}
     return replace(obs, images=images, extras=extras, state=None if obs.state is None else np.array(obs.state))
@@ -166,16 +179,21 @@ def courses_elsewhere(target: str, params: Mapping[str, Any], episodes: List[Epi
     asked = {"target": target, "params": dict(params), "episodes": to_json(episodes), "steps": steps}
     package = os.path.dirname(os.path.dirname(os.path.abspath(vlassess_link.__file__)))
     path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-m", "vlassess_link.testing", "courses"],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path},
-        timeout=PROCESS_SECONDS,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise Broken(f"another process cannot run {target}: {' '.join(done.stderr.strip().splitlines()[-2:])}")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "vlassess_link.testing", "courses"],
+            input=json.dumps(asked),
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            env={**os.environ, "PYTHONPATH": path},
+            timeout=PROCESS_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Broken(f"in another process {target} did not end within {PROCESS_SECONDS:g} s; mend what hangs") from None
+    if done.returncode != 0 or not done.stdout.strip():
+        words = " ".join(done.stderr.strip().splitlines()[-2:]) or "it said nothing"
+        raise Broken(f"another process ended with {done.returncode} when it ran {target}: {words}")
     found: List[Any] = json.loads(done.stdout.splitlines()[-1])
     return found

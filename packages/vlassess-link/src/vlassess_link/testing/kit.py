@@ -9,11 +9,21 @@ from __future__ import annotations
 import time
 import traceback
 from dataclasses import dataclass
-from typing import Any, Callable, Generic, List, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Callable, Generic, List, Optional, Sequence, Tuple, Type, TypeVar
 
-from vlassess_link.errors import ContractError, VlassessError
+from vlassess_link.errors import (
+    ConnectionLost,
+    ContractError,
+    InferenceTimeout,
+    PolicyHangs,
+    PolicyUnavailable,
+    VlassessError,
+)
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+SILENT = (InferenceTimeout, ConnectionLost, PolicyHangs, PolicyUnavailable)
+"""After these nobody answers any more, and every further check would only wait as long again."""
 
 S = TypeVar("S")
 
@@ -108,20 +118,77 @@ def chosen(checks: Sequence[Check[S]], only: Optional[Sequence[str]]) -> List[Ch
     return [check for check in checks if only is None or check.name in only]
 
 
+class Hearer:
+    """Hears of each check as it begins and ends; this one does nothing with it.
+
+    Attributes:
+        fence: What of a subject's exceptions fails a check. Ctrl-C is not in it: a person ends the kit.
+    """
+
+    fence: Tuple[Type[BaseException], ...] = (Exception, SystemExit)
+
+    def planned(self, kit: str, subject: str, checks: Sequence[Check[Any]]) -> None:
+        """Hear which checks will run on which subject."""
+
+    def begun(self, name: str) -> None:
+        """Hear that a check begins."""
+
+    def ended(self, result: CheckResult) -> None:
+        """Hear what came of it."""
+
+
+def run_checks(kit: str, named: str, checks: Sequence[Check[S]], subject: S, hearer: Optional[Hearer]) -> KitReport:
+    """Return what came of each check, in order; after one that nobody answered in, the others are skipped.
+
+    Args:
+        kit: "benchmark" or "policy".
+        named: The subject's name.
+        checks: Which ones.
+        subject: What they are run on.
+        hearer: Told of each.
+    """
+    heard = hearer or Hearer()
+    heard.planned(kit, named, checks)
+    results: List[CheckResult] = []
+    silent = ""
+    for check in checks:
+        heard.begun(check.name)
+        result, error = _run(check, subject, heard.fence) if not silent else (untried(check, silent), None)
+        heard.ended(result)
+        results.append(result)
+        if isinstance(error, SILENT):
+            silent = f"nobody answered any more in {check.name}; mend that first"
+    return KitReport(kit, named, tuple(results))
+
+
+def untried(check: Check[Any], why: str) -> CheckResult:
+    """Return the result of a check that was not tried."""
+    return CheckResult(check.name, check.sentence, SKIPPED, f"not tried: {why}")
+
+
 def run_check(check: Check[S], subject: S) -> CheckResult:
     """Run one check; whatever it raises is its result."""
+    return _run(check, subject, Hearer.fence)[0]
+
+
+def _run(
+    check: Check[S], subject: S, fence: Tuple[Type[BaseException], ...]
+) -> Tuple[CheckResult, Optional[BaseException]]:
     begin = time.perf_counter()
     status, reason, trace = PASSED, "", ""
+    raised: Optional[BaseException] = None
     try:
         check.run(subject)
     except NotApplicable as skipped:
         status, reason = SKIPPED, str(skipped)
     except Broken as broken:
         status, reason = FAILED, str(broken)
-    except (Exception, SystemExit) as error:
-        status, reason = FAILED, f"{type(error).__name__}: {error}"
+    except fence as error:
+        raised = error
+        status, reason = FAILED, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))[-4000:]
-    return CheckResult(check.name, check.sentence, status, reason, round(time.perf_counter() - begin, 6), trace)
+    seconds = round(time.perf_counter() - begin, 6)
+    return CheckResult(check.name, check.sentence, status, " ".join(reason.split()), seconds, trace), raised
 
 
 def expect(holds: Any, broken: str) -> None:

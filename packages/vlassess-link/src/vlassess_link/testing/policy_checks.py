@@ -42,8 +42,9 @@ def action_is_as_declared(subject: PolicySubject) -> None:
     kinds = sorted({chunk.dtype.name for chunk in answers})
     expect(len(kinds) == 1, f"answers have the dtypes {' and '.join(kinds)}; always give the same")
     sizes = sorted({chunk.shape[1] for chunk in answers})
+    expect(len(sizes) == 1, f"actions have {' and '.join(map(str, sizes))} numbers; always give as many")
     wanted = layout.size if layout is not None else sizes[0]
-    expect(sizes == [wanted], f"actions have {sizes} numbers, {wanted} are declared")
+    expect(sizes == [wanted], f"actions have {sizes[0]} numbers, {wanted} are declared; declare `action` as it is")
     if layout is None or layout.clip:
         return
     low, high = bounds(layout, np.inf)

@@ -12,8 +12,8 @@ from typing import Any
 from vlassess_link.benchmarks.base import Benchmark
 from vlassess_link.loading import load_target
 from vlassess_link.testing import policy_checks as checks
-from vlassess_link.testing.kit import Check, KitReport, chosen, run_check
-from vlassess_link.testing.policy_subject import PolicySubject, policy_subject
+from vlassess_link.testing.kit import Check, Hearer, KitReport, chosen, run_checks
+from vlassess_link.testing.policy_subject import DEADLINE, PolicySubject, policy_subject
 
 CHECKS: tuple[Check[PolicySubject], ...] = (
     Check("chunk_is_as_declared", "Each answer has as many actions as the spec says.", checks.chunk_is_as_declared),
@@ -48,10 +48,15 @@ CHECKS: tuple[Check[PolicySubject], ...] = (
 """In the order in which they run."""
 
 
-def run_policy_kit(subject: PolicySubject, only: Sequence[str] | None = None) -> KitReport:
-    """Return what the checks say of a policy; nothing that it does wrong is raised."""
-    results = tuple(run_check(check, subject) for check in chosen(CHECKS, only))
-    return KitReport("policy", subject.spec.identity.name, results)
+def run_policy_kit(
+    subject: PolicySubject, only: Sequence[str] | None = None, hearer: Hearer | None = None
+) -> KitReport:
+    """Return what the checks say of a policy; nothing that it does wrong is raised.
+
+    Raises:
+        ContractError: ``only`` names a check that there is not.
+    """
+    return run_checks("policy", subject.spec.identity.name, chosen(CHECKS, only), subject, hearer)
 
 
 def examine_policy(
@@ -59,6 +64,8 @@ def examine_policy(
     params: Mapping[str, Any] | None = None,
     benchmark: Mapping[str, Any] | None = None,
     only: Sequence[str] | None = None,
+    hearer: Hearer | None = None,
+    seconds: float = DEADLINE,
 ) -> KitReport:
     """Load, or connect to, a policy and run the kit on it.
 
@@ -68,6 +75,8 @@ def examine_policy(
         benchmark: ``target`` and ``params`` of the benchmark whose observations it is shown; None: such as its spec
             allows.
         only: Names of checks; None: all.
+        hearer: Told of each check.
+        seconds: Of a policy with a url: most that an answer may take.
 
     Raises:
         VlassessError: the policy or the benchmark cannot be loaded or reached.
@@ -76,8 +85,8 @@ def examine_policy(
     if benchmark is not None:
         made = load_target(benchmark["target"], Benchmark, dict(benchmark.get("params", {})))
     try:
-        with policy_subject(policy, params, made) as subject:
-            return run_policy_kit(subject, only)
+        with policy_subject(policy, params, made, seconds=seconds) as subject:
+            return run_policy_kit(subject, only, hearer)
     finally:
         if made is not None:
             made.close()

@@ -203,7 +203,11 @@ def _state(layout: Layout, rng: np.random.Generator) -> np.ndarray:
 
 @contextlib.contextmanager
 def policy_subject(
-    policy: str, params: Mapping[str, Any] | None = None, benchmark: Benchmark | None = None, access: Access = PLAIN
+    policy: str,
+    params: Mapping[str, Any] | None = None,
+    benchmark: Benchmark | None = None,
+    access: Access = PLAIN,
+    seconds: float = DEADLINE,
 ) -> Iterator[PolicySubject]:
     """Load, or connect to, the policy that a text names, and release it at the end.
 
@@ -212,6 +216,7 @@ def policy_subject(
         params: Of its constructor.
         benchmark: Whose observations it is shown; None: such as its spec allows.
         access: Token and trusted certificates of a policy with a url.
+        seconds: Of a policy with a url: most that connecting, and then an answer, may take.
 
     Raises:
         PluginError: the target cannot be loaded; says why.
@@ -221,7 +226,7 @@ def policy_subject(
         opened: list[Policy] = []
 
         def connect() -> Policy:
-            opened.append(RemotePolicy(policy, DEADLINE, DEADLINE, access))
+            opened.append(RemotePolicy(policy, min(seconds, DEADLINE), min(seconds, DEADLINE), access))
             return opened[-1]
 
         try:
