@@ -56,6 +56,16 @@ test-tracking: ## Tell a result to real W&B, MLflow and TensorBoard, offline, in
 	    --editable packages/vlassess-link --editable ".[wandb,mlflow,tensorboard]" tensorboard "setuptools<81"
 	$(VENV)-tracking/bin/python -m pytest tests/tracking
 
+.PHONY: test-lerobot
+test-lerobot: $(VENV)/.test gl ## Let lerobot and Rerun read what we write, in an environment of their own (6 GB)
+	@[[ -x $(VENV)-lerobot/bin/python ]] || tools/make_venv.sh $(VENV)-lerobot $(PYTHON)
+	@ldconfig -p | grep -q 'libavcodec\.so' || { apt-get update -qq && apt-get install -y -qq --no-install-recommends ffmpeg; }
+	$(VENV)-lerobot/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/datasets/requirements.txt
+	$(VENV)-lerobot/bin/python -m pip install --quiet --disable-pip-version-check --no-deps lerobot==0.4.4
+	$(VENV)-lerobot/bin/python -m pip install --quiet --disable-pip-version-check \
+	    --editable packages/vlassess-link --editable .
+	VLASSESS_LEROBOT=$(abspath $(VENV)-lerobot/bin/python) $(BIN)/python -m pytest tests/datasets
+
 .PHONY: train
 train: $(VENV)-train/.train gl ## Train mini-vla from nothing: collect, learn, evaluate (RECIPE=mini-vla-weak for its sibling)
 	$(VENV)-train/bin/python -m vlassess.training train $(RECIPE) --processes $(PROCESSES) $(ARGS)
