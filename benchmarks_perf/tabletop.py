@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import collecting
 import numpy as np
 
 from vlassess_link import Benchmark, Episode, Policy
@@ -207,6 +208,7 @@ def main() -> None:
     ):
         report_experts(name, benchmark, load_target(f"{experts}:{expert}", Policy, {}))
         benchmark.close()
+    collecting.main()
 
 
 if __name__ == "__main__":
