@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +24,11 @@ class Probe(NamedTuple):
 
 
 def probe(
-    launch: WorkerLaunch, policies: Mapping[str, Mapping[str, Any]], deadlines: Mapping[str, float], log: Path
+    launch: WorkerLaunch,
+    policies: Mapping[str, Mapping[str, Any]],
+    deadlines: Mapping[str, float],
+    log: Path,
+    note: Callable[[str], None] = lambda text: None,
 ) -> Probe:
     """Load both sides in a worker that runs no episode.
 
@@ -33,6 +37,7 @@ def probe(
         policies: Label -> policy source, as in the worker's protocol.
         deadlines: Seconds for "load" and, per policy, for "connect".
         log: File for the worker's stderr.
+        note: Told what the worker says meanwhile, as that a policy does not answer yet.
 
     Raises:
         VlassessError: a side could not be loaded or reached, of the kind that the worker met; says which and why.
@@ -42,7 +47,7 @@ def probe(
     try:
         worker.send("load", benchmark=launch.benchmark, policies=policies, deadlines=dict(deadlines))
         patience = deadlines["load"] + len(policies) * deadlines["connect"]
-        answer = _await_load(events, time.monotonic() + patience, worker)
+        answer = _await_load(events, time.monotonic() + patience, worker, note)
     finally:
         worker.close(patience=5.0)
     if "error" in answer:
@@ -52,7 +57,9 @@ def probe(
     return Probe(from_json(BenchmarkSpec, answer["benchmark"]), specs)
 
 
-def _await_load(events: queue.Queue[Event], until: float, worker: LineProcess) -> Mapping[str, Any]:
+def _await_load(
+    events: queue.Queue[Event], until: float, worker: LineProcess, note: Callable[[str], None]
+) -> Mapping[str, Any]:
     while True:
         try:
             event = events.get(timeout=max(0.0, until - time.monotonic()))
@@ -69,3 +76,5 @@ def _await_load(events: queue.Queue[Event], until: float, worker: LineProcess) -
             )
         if event.message.get("type") == "load":
             return event.message
+        if event.message.get("type") == "log":
+            note(str(event.message.get("text", "")))

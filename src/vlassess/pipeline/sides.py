@@ -169,7 +169,7 @@ def staged(
         extras = {label: ensemble_of(source) for label, source in policies.items() if source.serve}
         asked = {name: {"url": servers.url(name), **extras[label_of(name)]} for name in launches}
         asked |= {name: place for label, places in sources.items() for name, place in numbered(label, places)}
-        found = probe(launch, asked, config.execution.deadlines.model_dump(), folder / "probe.log")
+        found = probe(launch, asked, config.execution.deadlines.model_dump(), folder / "probe.log", sides.note)
         specs = one_each(found.policies)
         check_answer(found.benchmark, sides, config)
         check_sides(found.benchmark, specs, {label_of(name): place for name, place in asked.items()}, sides.entry)

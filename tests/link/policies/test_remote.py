@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.server
 import json
+import re
 import socket
 import threading
 import time
@@ -35,7 +36,7 @@ from vlassess_link.policies.base import Policy
 from vlassess_link.policies.model import InProcessPolicy
 from vlassess_link.policies.remote import RemotePolicy
 from vlassess_link.specs import PolicyIdentity, PolicySpec
-from vlassess_link.wire import messages
+from vlassess_link.wire import dialling, messages
 from vlassess_link.wire.messages import Message
 from vlassess_link.wire.server import PolicyServer
 
@@ -264,6 +265,22 @@ def test_nobody_there_is_unavailable_after_the_deadline() -> None:
     with pytest.raises(PolicyUnavailable, match=rf"{url} within 0\.4 s .*refused.*: start its server"):
         RemotePolicy(url, connect_deadline=0.4)
     assert time.monotonic() - begun < 2.0
+
+
+@pytest.mark.parametrize("silent", [False, True], ids=["refuses", "silent"])
+def test_while_nobody_answers_the_seconds_are_counted_down(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, silent: bool
+) -> None:
+    monkeypatch.setattr(dialling, "TELL_SECONDS", (0.1, 0.4))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"ws://127.0.0.1:{listening.getsockname()[1] if silent else free_port()}"
+        with pytest.raises(PolicyUnavailable):
+            RemotePolicy(url, connect_deadline=1.2)
+    why = "" if silent else r" \(Connection refused\)"
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) in (2, 3)
+    for text in told:
+        assert re.fullmatch(rf"no policy answers at {url} yet{why}; trying for [01] s more", text)
 
 
 def test_a_server_that_comes_up_late_is_waited_for() -> None:

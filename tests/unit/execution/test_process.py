@@ -14,7 +14,7 @@ from tests.unit.runs import BENCHMARK, POLICY
 from vlassess.execution import StopSwitch, cores, probe, stop_on_signals, worker_launch
 from vlassess.execution.launch import WorkerLaunch
 from vlassess.execution.process import Event, Gone, LineProcess, Said
-from vlassess_link.errors import PluginError
+from vlassess_link.errors import PluginError, PolicyUnavailable
 from vlassess_link.testing import FakeBenchmark
 
 Start = Callable[[str], LineProcess]
@@ -183,6 +183,15 @@ def test_a_probe_asks_both_sides(tmp_path: Path) -> None:
     found = probe(launch, {"main": {"local": POLICY, "params": {"chunk": 4}}}, LIMITS, tmp_path / "probe.log")
     assert found.benchmark == FakeBenchmark(tasks=3).spec
     assert found.policies["main"].chunk == 4
+
+
+def test_a_probe_tells_of_a_policy_that_does_not_answer_yet(tmp_path: Path) -> None:
+    told: list[str] = []
+    policies = {"far": {"url": "ws://127.0.0.1:9"}}
+    with pytest.raises(PolicyUnavailable):
+        probe(worker_launch(BENCHMARK, {}, {}), policies, {**LIMITS, "connect": 1.5}, tmp_path / "log", told.append)
+    assert len(told) == 1
+    assert told[0].startswith("no policy answers at ws://127.0.0.1:9 yet (Connection refused); trying for ")
 
 
 @pytest.mark.parametrize(

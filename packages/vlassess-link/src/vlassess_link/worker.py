@@ -26,6 +26,7 @@ descriptor 1 points at stderr, since simulators print.
 from __future__ import annotations
 
 import json
+import logging
 import mmap
 import os
 import platform
@@ -82,6 +83,18 @@ class Channel:
                 self._out.flush()
         except OSError:
             os._exit(EXIT_LEASE)  # nobody listens any more, and a thread that died of it could not say so
+
+
+class Told(logging.Handler):
+    """Tells the coordinator what the wire warns of, as that nobody answers at a policy's url yet."""
+
+    def __init__(self, channel: Channel) -> None:
+        super().__init__(logging.WARNING)
+        self._channel = channel
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send one line."""
+        self._channel.send("log", text=record.getMessage())
 
 
 class Worker:
@@ -269,6 +282,7 @@ def main() -> int:
     """
     signal.signal(signal.SIGINT, lambda number, frame: None)
     channel = Channel(set_stdout_aside())
+    logging.getLogger("vlassess_link.wire").addHandler(Told(channel))
     versions = {"vlassess_link": __version__, "numpy": np.__version__}
     channel.send(
         "hello",

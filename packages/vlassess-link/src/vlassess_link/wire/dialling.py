@@ -5,11 +5,14 @@ Every dialect's client begins here.
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import socket
 import ssl
+import threading
 import time
 import urllib.parse
-from typing import Callable, Optional, Tuple, TypeVar
+from typing import Callable, Iterator, List, Optional, Tuple, TypeVar
 
 from websockets.exceptions import InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI
 
@@ -22,9 +25,13 @@ from vlassess_link.wire.websocket import WebSocket
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
+
 LOADING_STATUSES = (502, 503, 504)
 """What a server, or a proxy before it, answers while the policy is still loading."""
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5)
+TELL_SECONDS = (0.5, 10.0)
+"""After how long it is said that nobody has answered yet, and how often again."""
 
 
 class NotYet(Exception):
@@ -34,24 +41,48 @@ class NotYet(Exception):
 def retried(url: str, connect_deadline: float, attempt: Callable[[float], T]) -> T:
     """Return what ``attempt(seconds)`` returns, tried again while it raises `NotYet`.
 
+    While it lasts, warnings in the log count the seconds down.
+
     Raises:
         PolicyUnavailable: it did not succeed in time.
     """
     until = time.monotonic() + connect_deadline
-    tries = 0
-    while True:
-        try:
-            return attempt(max(0.05, until - time.monotonic()))
-        except NotYet as error:
-            reason = str(error)
-        pause = RETRY_SECONDS[min(tries, len(RETRY_SECONDS) - 1)]
-        if time.monotonic() + pause >= until:
-            raise PolicyUnavailable(
-                f"no policy answered at {url} within {connect_deadline:g} s ({reason}): start its server there, "
-                "correct the url or raise the connect deadline"
-            )
-        time.sleep(pause)
-        tries += 1
+    seen: List[str] = []
+    with _telling(url, until, seen):
+        while True:
+            try:
+                return attempt(max(0.05, until - time.monotonic()))
+            except NotYet as error:
+                seen.append(str(error))
+            pause = RETRY_SECONDS[min(len(seen), len(RETRY_SECONDS)) - 1]
+            if time.monotonic() + pause >= until:
+                raise PolicyUnavailable(
+                    f"no policy answered at {url} within {connect_deadline:g} s ({seen[-1]}): start its server there, "
+                    "correct the url or raise the connect deadline"
+                )
+            time.sleep(pause)
+
+
+@contextlib.contextmanager
+def _telling(url: str, until: float, seen: List[str]) -> Iterator[None]:
+    """Warn while the block lasts that it does, and why, as far as was seen; a try of its own may take long."""
+    over = threading.Event()
+
+    def tell() -> None:
+        first, further = TELL_SECONDS
+        pause = first
+        while not over.wait(pause):
+            why = f" ({seen[-1]})" if seen else ""
+            left = max(0.0, until - time.monotonic())
+            log.warning("no policy answers at %s yet%s; trying for %.0f s more", url, why, left)
+            pause = further
+
+    teller = threading.Thread(target=tell, name="teller", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def address_of(url: str) -> Tuple[str, int]:
