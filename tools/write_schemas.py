@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from vlassess.schema import comparison, config, decision, grounding, interpreter, items, manifest, summary
+from vlassess.schema import comparison, config, decision, grounded, grounding, interpreter, items, manifest, summary
 from vlassess.schema.comparison import COMPARISON_SCHEMA, Comparison
 from vlassess.schema.config import RunConfig
 from vlassess.schema.decision import DECISION_SCHEMA, Decision
@@ -31,7 +31,20 @@ from vlassess_link.data import RECORD_SCHEMA, EpisodeRecord
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-MODULES = (comparison, config, decision, grounding, interpreter, items, manifest, summary, data, spaces, specs)
+MODULES = (
+    comparison,
+    config,
+    decision,
+    grounded,
+    grounding,
+    interpreter,
+    items,
+    manifest,
+    summary,
+    data,
+    spaces,
+    specs,
+)
 """Where the types of the files are."""
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "schemas"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import binomtest, norm
+from scipy.stats import binom, norm
 
 from vlassess.schema.interval import Interval
 from vlassess.stats import clopper_pearson, rate
@@ -166,13 +166,16 @@ def scores(episodes: Iterable[Tried], choices: int, rng: np.random.Generator, co
 def against_chance(right: int, grasps: int, choices: int, alpha: float = 0.05, power: float = 0.8) -> Chance:
     """Return whether choices differ from blind ones: an exact binomial test of 1/N, two-sided.
 
+    The p-value is twice that of the nearer tail, so that the verdict and Clopper and Pearson's interval always agree.
+
     ``needed`` is the normal approximation of the size of a one-sample test of a rate: with p the observed rate and c =
     1/N, ((z_alpha/2 sqrt(c (1 - c)) + z_power sqrt(p (1 - p))) / (p - c))^2.
     """
     if grasps == 0:
         return Chance("no grasp", None, None, alpha)
     blind, observed = 1 / choices, right / grasps
-    p_value = float(binomtest(right, grasps, blind).pvalue)
+    tails = (binom.cdf(right, grasps, blind), binom.sf(right - 1, grasps, blind))
+    p_value = min(1.0, 2 * float(min(tails)))
     needed = None
     if not math.isclose(observed, blind):
         spread = norm.isf(alpha / 2) * math.sqrt(blind * (1 - blind))

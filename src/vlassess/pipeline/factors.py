@@ -9,6 +9,7 @@ import numpy as np
 
 from vlassess.audit import Arrays, Circumstances, audit_cell, by_cell, members_of, named_arrays, pairs_of, with_sizes
 from vlassess.pipeline.arms import trial_of
+from vlassess.pipeline.grounded import with_grounding
 from vlassess.plan import planned_cells
 from vlassess.report import summarise
 from vlassess.report.cells import cell_notices
@@ -42,12 +43,12 @@ def summary_of(
         folder: The run directory, where kept observations are read from; None: there is none.
     """
     kept = tuple(records)
-    summary = summarise(items, kept, manifest)
+    every = entries(items, kept)
+    summary = with_grounding(summarise(items, kept, manifest), every, folder)
     spec = from_json(BenchmarkSpec, manifest.benchmark_spec)
     cells = planned_cells(manifest.config, spec) if manifest.config.cells else ()
     if not cells:
         return summary
-    every = entries(items, kept)
     policies = []
     for policy in summary.policies:
         own = [entry for entry in every if one_line(entry.item.policy) == policy.label]

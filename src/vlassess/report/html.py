@@ -27,6 +27,9 @@ from vlassess.report.comparison import p_text, span
 from vlassess.report.counting import by_item, counting
 from vlassess.report.episodes import episodes_json
 from vlassess.report.exports import cell_name
+from vlassess.report.grounded import averages, bias_text, named, points, sentences, share_text
+from vlassess.report.grounded import span as score_span
+from vlassess.report.grounded_plots import scene_plot
 from vlassess.report.text import duration, interval, number, one_line, percent, printable, shortened
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
@@ -105,7 +108,17 @@ def render_report(
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         budget=time_budget(attempts),
+        videos=_videos(summary, folder),
         policy_facts={one_line(label): _policy_facts(spec) for label, spec in manifest.policy_specs.items()},
+    )
+
+
+def _videos(summary: Summary, folder: Path | None) -> frozenset[str]:
+    """Return which examples of grounding errors have a video."""
+    errors = [error for policy in summary.policies for suite in policy.grounding for error in suite.errors]
+    named = {error.example for error in errors if error.example is not None and error.example.isalnum()}
+    return frozenset(
+        name for name in named if folder is not None and (folder / "artifacts" / name / "video.mp4").is_file()
     )
 
 
@@ -129,6 +142,8 @@ def _environment() -> Environment:
         caption_of=caption_of,
         factor_of=factor_of,
     )
+    found.filters.update(points=points, score_span=score_span, share_text=share_text, bias_text=bias_text)
+    found.filters.update(suite_name=named, suite_sentences=sentences, scene_plot=scene_plot, suite_means=averages)
     found.filters["combine"] = lambda first, second: {**first, **second}
     found.globals.update(series=plots.SERIES, seconds=policy_budget, phase_colours=PHASE_COLOURS)
     return found

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from vlassess.report.cells import CellsTable
 from vlassess.report.exports import cell_name
+from vlassess.report.grounded import grounding_table
 from vlassess.report.text import interval, number, percent
 from vlassess.schema.summary import GroupSummary, PolicySummary, Summary
 from vlassess.stats import Interval
@@ -22,6 +23,7 @@ def render_table(summary: Summary) -> Group:
     parts: list[RenderableType] = []
     for policy in summary.policies:
         parts += [_table(policy, summary), *([CellsTable(policy)] if policy.factors else [])]
+        parts += [grounding_table(policy)] if policy.grounding else []
     return Group(*parts, *_notices(summary))
 
 

@@ -60,7 +60,7 @@ class Asked:
     options: tuple[str, ...]
     question: str
     answer: str
-    control: str = "none"
+    control: Control = "none"
     named: str = ""
     form: str = ""
     source: str = ""

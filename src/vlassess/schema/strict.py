@@ -1,4 +1,4 @@
-"""What every config model has in common."""
+"""What every config model, and every summary model, has in common."""
 
 from __future__ import annotations
 
@@ -17,3 +17,9 @@ class Strict(BaseModel):
     """Base of every config model: frozen, no unknown keys, no NaN."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
+
+
+class Frozen(BaseModel):
+    """Base of every summary model: frozen, no unknown keys, no NaN or infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

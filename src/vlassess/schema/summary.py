@@ -8,21 +8,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from vlassess.schema.grounded import GroundedSuite
 from vlassess.schema.interval import Interval
+from vlassess.schema.strict import Frozen as Frozen
 
 SUMMARY_SCHEMA = 1
 """Version of `Summary`."""
 
 Level = Literal["overall", "suite", "task", "cell"]
 """What a group of episodes is pooled over."""
-
-
-class Frozen(BaseModel):
-    """Base of every summary model: frozen, no unknown keys, no NaN or infinity."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Counts(Frozen):
@@ -255,6 +251,8 @@ class PolicySummary(Frozen):
     """One per perturbation and task; empty where the run has none."""
     factors: tuple[CellResult, ...] = ()
     """One per cell of the config, beside its control; empty where the run has none."""
+    grounding: tuple[GroundedSuite, ...] = ()
+    """One per grounding suite; empty where the run has none."""
     throughput: Throughput
     """Over the time in which this policy was run; policies of a run may share that time."""
 

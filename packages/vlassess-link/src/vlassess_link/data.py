@@ -317,6 +317,7 @@ class EpisodeRecord:
         realtime: What time did to it; None: it did not run in real time.
         delivered: What reached the policy as the episode began (schema 2); None: it was never asked.
         disturbed: How many steps executed another action than the policy's, as the run's `disturbance` asks (schema 2).
+        reasoning: Beginning of the first text `reasoning` that came with the policy's actions; empty: none (schema 2).
     """
 
     item_id: str
@@ -355,6 +356,7 @@ class EpisodeRecord:
     realtime: Optional[RealTimeStats] = None
     delivered: Optional[Delivered] = None
     disturbed: int = 0
+    reasoning: str = ""
 
     def __post_init__(self) -> None:
         if (self.outcome is None) == (self.error is None):

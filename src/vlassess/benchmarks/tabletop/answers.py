@@ -93,6 +93,7 @@ class Answers(Tabletop):
         self._names: tuple[str, ...] = ()
         self._listed: tuple[str, ...] = ()
         self._excluded = 0
+        self._distances: dict[str, float] = {}
 
     def reset(self, episode: Episode) -> RawObservation:
         """Put candidates and zone where the stream "layout" says, and settle.
@@ -104,6 +105,12 @@ class Answers(Tabletop):
         raw = super().reset(episode)
         start, world = self._running()
         radius = start.scene.item(ZONE).target_radius
+        hands = [world.simulation.end_effector(arm.prefix)[0] for arm in self._arms]
+        self._distances = {
+            f"distance_{name}": min(float(np.linalg.norm((hand - place)[:2])) for hand in hands)
+            for name in self._names
+            for place in (world.simulation.position(name),)
+        }
         self._judge = Judge(self._names, start.task.target, world.simulation.position(ZONE), radius)
         return raw
 
@@ -137,9 +144,13 @@ class Answers(Tabletop):
         return StepResult(RawObservation(self._steps, start.instruction), outcome, judge.over)
 
     def get_step_result(self, result: StepResult) -> StepOutcome:
-        """Return success, progress, stages and what happened to each candidate; see `judging.Judge.update`."""
+        """Return success, progress, stages and what happened to each candidate; see `judging.Judge.update`.
+
+        Beside its metrics: `distance_NAME`, meters from the nearest hand at the start, horizontally, and
+        `layouts_excluded`, how many layouts were drawn and did not work by geometry.
+        """
         outcome: StepOutcome = result.native
-        metrics = {**outcome.metrics, "layouts_excluded": float(self._excluded)}
+        metrics = {**outcome.metrics, **self._distances, "layouts_excluded": float(self._excluded)}
         return StepOutcome(outcome.success, outcome.progress, outcome.stages, metrics)
 
     def privileged(self) -> AnswerTruth:

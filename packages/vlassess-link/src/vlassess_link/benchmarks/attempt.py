@@ -177,6 +177,7 @@ class Attempt:
             started=self._started,
             realtime=self._trace.stats() if self._trace is not None else None,
             delivered=self._policy.delivered,
+            reasoning=self._policy.reasoning,
         )
 
 

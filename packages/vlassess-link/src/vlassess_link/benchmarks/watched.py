@@ -31,6 +31,9 @@ from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
 Value = TypeVar("Value")
 
+MOST_REASONING = 2000
+"""Characters that a record keeps of a policy's reasoning."""
+
 BESIDE = "beside"
 """Phase of a thread beside the attempt's own while it does nothing."""
 
@@ -193,6 +196,7 @@ class WatchedPolicy(Policy):
         self._inputs = ArrayDigest()
         self._images = ArrayDigest()
         self.observations = 0
+        self.reasoning = ""
 
     @property
     def inputs_digest(self) -> str:
@@ -230,7 +234,11 @@ class WatchedPolicy(Policy):
         self._witness.observed(obs)
         self.observations += 1
         self._monitor.enter("inference")
-        return ActionChunk.of(self._inner.predict(obs))
+        chunk = ActionChunk.of(self._inner.predict(obs))
+        said = chunk.extras.get("reasoning", "")
+        if not self.reasoning and isinstance(said, str):
+            self.reasoning = said[:MOST_REASONING]
+        return chunk
 
 
 def check_observation(
