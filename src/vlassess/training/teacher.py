@@ -111,7 +111,9 @@ class _Plan:
 
     def _closing(self) -> np.ndarray:
         within = np.where(self._closed, _STAY_CLOSED_WITHIN, _CLOSE_WITHIN)
-        low = np.abs(self._hand[:, 2] - self._grip[:, 2]) < within
+        # The pads' ends are 1.1 cm below the hand: what lies flat has to be met more closely.
+        share = np.clip((self._grip[:, 2] - 0.011) / _CLOSE_WITHIN, 0.3, 1.0)
+        low = np.abs(self._hand[:, 2] - self._grip[:, 2]) < within * share
         aligned = np.abs(self._misaligned()) < np.where(self._closed, 2 * _ALIGNED, _ALIGNED)
         return np.asarray(~self._held & ~self._placed() & (self._away(self._grip) < within) & low & aligned)
 
