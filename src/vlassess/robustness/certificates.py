@@ -11,7 +11,7 @@ import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from vlassess.robustness.hilbert import Curve, FloatArray
 from vlassess.robustness.settings import Settings
@@ -37,6 +37,8 @@ class Certificate:
         digest: SHA-256 of all of this as canonical JSON.
         schema: `CERTIFICATE_SCHEMA` of the writer.
     """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     settings: Settings
     dimension: int

@@ -47,12 +47,13 @@ class RadiusSearch:
             raise ValueError(f"regions is {regions}; give at least one radius")
         self._count, self._every = regions, every
         self._own: dict[int, Kind] = {}
+        self._told: set[int] = set()
         self._refuted: dict[int, int] = {}
         self.withdrawn: list[int] = []
 
     def next(self) -> int | None:
         """Return the region to decide next, the middle one of those that nothing is known of; None when all are."""
-        left = [one for one in range(self._count) if one not in self._own and (self._every or self._open(one))]
+        left = [one for one in range(self._count) if one not in self._told and (self._every or self._open(one))]
         return left[len(left) // 2] if left else None
 
     def _open(self, region: int) -> bool:
@@ -72,15 +73,14 @@ class RadiusSearch:
         within = region if innermost is None else innermost
         if not 0 <= region < self._count:
             raise ValueError(f"region is {region}; there are {self._count}, from 0")
+        if kind == "adversarial" and not 0 <= within <= region:
+            raise ValueError(f"innermost is {within}, but the witness was found in region {region}: it lies in it")
+        self._told.add(region)
+        self._own[region] = kind
         if kind == "adversarial":
-            if not 0 <= within <= region:
-                raise ValueError(f"innermost is {within}, but the witness was found in region {region}: it lies in it")
-            self._own[region] = kind
             self.refute(within, region)
-        else:
-            self._own[region] = kind
-            if kind == "robust" and any(known <= region for known in self._refuted):
-                self._withdraw(region)
+        elif kind == "robust" and any(known <= region for known in self._refuted):
+            self._withdraw(region)
 
     def refute(self, innermost: int, source: int) -> None:
         """Take a witness, wherever it comes from: every region from ``innermost`` on holds it."""

@@ -110,6 +110,8 @@ class Run:
 
     def _checked(self, values: npt.ArrayLike) -> list[Row]:
         asked = self._question.points
+        if not asked:
+            raise ValueError("nothing was asked: the run has its verdict; start another one")
         table = np.asarray(values, np.float64)
         shape = table.shape
         if self.terms == 1 and table.ndim == 1:
