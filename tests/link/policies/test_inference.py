@@ -12,7 +12,7 @@ import pytest
 
 from tests.link.models import START, observation
 from vlassess_link.data import Observation
-from vlassess_link.errors import ContractError, InvalidActionError, PredictError
+from vlassess_link.errors import ConnectionLost, ContractError, InvalidActionError, PredictError
 from vlassess_link.policies.inference import ModelHost
 from vlassess_link.policies.model import (
     InProcessPolicy,
@@ -149,6 +149,70 @@ def test_who_is_running_is_known(host: ModelHost) -> None:
     assert running.seconds >= 0
     model.gate.set()
     thread.join(5)
+
+
+def test_all_of_the_models_code_runs_in_one_thread_whoever_asks(host: ModelHost) -> None:
+    threads: list[int] = []
+
+    class Threaded(PredictModelServer):
+        def load(self) -> None:
+            threads.append(threading.get_ident())
+
+        def start_episode(self, ctx: SessionContext) -> None:
+            threads.append(threading.get_ident())
+
+        def predict(self, obs: Observation, ctx: SessionContext) -> Any:
+            threads.append(threading.get_ident())
+            return {"actions": np.zeros(1)}
+
+        def close(self) -> None:
+            threads.append(threading.get_ident())
+
+    def play(number: int) -> None:
+        session = ModelSession(host.model, str(number))
+        host.call(session.start_episode, START, 1)
+        host.predict(session, observation(1.0))
+
+    loaded(host, Threaded())
+    play(0)
+    others = [threading.Thread(target=play, args=(number,)) for number in range(1, 4)]
+    for thread in others:
+        thread.start()
+    for thread in others:
+        thread.join(5)
+    host.close(5.0)
+    assert len(threads) == 10
+    assert len(set(threads)) == 1
+    assert threads[0] != threading.get_ident()
+
+
+def test_what_was_refused_at_the_end_is_not_computed_afterwards(host: ModelHost) -> None:
+    model: Any = loaded(host, Together())
+    lost: list[str] = []
+
+    def ask(value: float) -> None:
+        try:
+            host.predict(ModelSession(host.model, f"session-{value:g}"), observation(value))
+        except ConnectionLost as error:
+            lost.append(str(error))
+
+    asking = [threading.Thread(target=ask, args=(value,)) for value in (777.0, 1.0)]
+    asking[0].start()
+    assert model.entered.wait(5)
+    asking[1].start()
+    until = time.monotonic() + 5
+    while host.queued < 1 and time.monotonic() < until:
+        time.sleep(0.005)
+    host.close(0.1)
+    for thread in asking:
+        thread.join(5)
+    assert len(lost) == 2
+    assert all("shutting down" in text for text in lost)
+    with pytest.raises(ConnectionLost, match="shutting down"):
+        host.call(lambda: None)
+    model.gate.set()
+    host._thread.join(5)
+    assert model.batches == [[777.0]]
 
 
 def test_a_batch_size_is_for_models_that_have_batches(host: ModelHost) -> None:

@@ -196,6 +196,55 @@ def until(ask: Callable[[], bool], wanted: bool) -> bool:
     return not wanted
 
 
+def test_a_peer_that_was_just_heard_is_taken_for_alive_without_asking() -> None:
+    protocol = their_protocol(client=False)
+    with pair(client=False) as (ours, theirs):
+        assert not ours.fresh
+        protocol.send_binary(b"x")
+        theirs.sendall(b"".join(protocol.data_to_send()))
+        ours.recv(5)
+        assert ours.fresh
+        assert not until(lambda: ours.fresh, False)
+        assert ours.alive
+
+
+@pytest.mark.parametrize("size", [0, 10, 5_000, 100_000])
+def test_messages_that_come_together_or_in_crumbs_are_read_one_by_one(size: int) -> None:
+    protocol = their_protocol(client=False)
+    with pair(client=False) as (ours, theirs):
+        for number in range(5):
+            protocol.send_binary(bytes([number]) * size)
+        data = b"".join(protocol.data_to_send())
+
+        def write() -> None:
+            theirs.sendall(data[: len(data) // 2])
+            rest = data[len(data) // 2 :]
+            cut = max(1, len(rest) // 40)
+            for begin in range(0, len(rest), cut):
+                theirs.sendall(rest[begin : begin + cut])
+                time.sleep(0.001)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        assert [bytes(ours.recv(5)) for _ in range(5)] == [bytes([n]) * size for n in range(5)]  # type: ignore[arg-type]
+        writer.join()
+
+
+@pytest.mark.parametrize("timeout", [1.3, None])
+def test_a_long_patience_is_kept_to_the_end(timeout: float | None) -> None:
+    """Longer than a second the system itself ends the read, a little too soon at first."""
+    with pair(client=False) as (ours, theirs):
+        for _ in range(2):
+            begun = time.monotonic()
+            if timeout is None:
+                threading.Timer(1.2, theirs.sendall, (head(0x82, 0x80) + bytes(4),)).start()
+                assert len(ours.recv(None)) == 0
+            else:
+                with pytest.raises(TimeoutError):
+                    ours.recv(timeout)
+            assert 1.1 < time.monotonic() - begun < 3.0
+
+
 def test_a_message_that_waits_stays_unread_while_pings_are_served() -> None:
     protocol = their_protocol(client=False)
     with pair(client=False) as (ours, theirs):
