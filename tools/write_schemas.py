@@ -19,7 +19,19 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from vlassess.schema import comparison, config, decision, grounded, grounding, interpreter, items, manifest, summary
+from vlassess.schema import (
+    collecting,
+    comparison,
+    config,
+    decision,
+    grounded,
+    grounding,
+    interpreter,
+    items,
+    manifest,
+    summary,
+)
+from vlassess.schema.collecting import COLLECT_SCHEMA, CollectSettings
 from vlassess.schema.comparison import COMPARISON_SCHEMA, Comparison
 from vlassess.schema.config import RunConfig
 from vlassess.schema.decision import DECISION_SCHEMA, Decision
@@ -32,6 +44,7 @@ from vlassess_link.specs import BenchmarkSpec, PolicySpec
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MODULES = (
+    collecting,
     comparison,
     config,
     decision,
@@ -58,6 +71,7 @@ FILES: Mapping[str, tuple[type, str]] = {
     "benchmark": (BenchmarkSpec, "`benchmark_spec` of run.json, and a benchmark's spec.json."),
     "policy": (PolicySpec, "A value of `policy_specs` of run.json."),
     "summary": (Summary, f"Standard output of `vlassess report --json`, schema version {SUMMARY_SCHEMA}."),
+    "collect": (CollectSettings, f"collect.json, schema version {COLLECT_SCHEMA}: what becomes of a collection."),
     "decision": (Decision, f"decision.json, schema version {DECISION_SCHEMA}: what a stopping rule came to."),
     "comparison": (
         Comparison,

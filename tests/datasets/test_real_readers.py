@@ -15,10 +15,11 @@ from vlassess.artifacts.reading import Recording
 from vlassess.catalog import Catalog
 from vlassess.config import load_config
 from vlassess.datasets.lerobot import Images
-from vlassess.pipeline.collecting import CollectSettings, Wanted, collect_config, record
+from vlassess.pipeline.collecting import Wanted, collect_config, record
 from vlassess.pipeline.demonstrating import Choice
 from vlassess.pipeline.exporting import Exported, export_lerobot
 from vlassess.records import RunDirectory
+from vlassess.schema.collecting import CollectSettings
 from vlassess.schema.events import SilentListener
 
 PYTHON = os.environ.get("VLASSESS_LEROBOT", "")

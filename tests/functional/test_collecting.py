@@ -17,8 +17,9 @@ from vlassess.artifacts.reading import Recording
 from vlassess.catalog import Catalog
 from vlassess.config import load_config
 from vlassess.datasets.lerobot import LeRobotReader
-from vlassess.pipeline.collecting import CollectSettings, Pictures, Wanted, collect_config, record, write_dataset
+from vlassess.pipeline.collecting import Wanted, collect_config, record, write_dataset
 from vlassess.records import RunDirectory
+from vlassess.schema.collecting import CollectSettings, Pictures
 from vlassess.schema.events import SilentListener
 
 pytestmark = pytest.mark.timeout(300)

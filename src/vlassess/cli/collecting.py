@@ -16,8 +16,9 @@ from vlassess.cli.output import console, print_json
 from vlassess.cli.running import listener_for, result_json, show_result
 from vlassess.config import load_config
 from vlassess.pipeline import RunResult
-from vlassess.pipeline.collecting import CollectSettings, Wanted, collect_config, go_on, record, write_dataset
+from vlassess.pipeline.collecting import Wanted, collect_config, go_on, record, write_dataset
 from vlassess.pipeline.exporting import Exported
+from vlassess.schema.collecting import CollectSettings
 
 DEFAULTS = CollectOptions()
 FOR_NEW_ONES = ("config", "episodes", "output", "images", "size", "keep", "noise", "recovery", "policy", "seed", "set")

@@ -9,15 +9,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from vlassess.catalog import Catalog
 from vlassess.config import override_config
 from vlassess.datasets.folders import refuse_filled
 from vlassess.datasets.lerobot import Images
-from vlassess.pipeline.demonstrating import Choice, Keep
+from vlassess.pipeline.demonstrating import Choice
 from vlassess.pipeline.exporting import Exported, Told, export_lerobot
 from vlassess.pipeline.parts import Asked
 from vlassess.pipeline.planning import planned
@@ -25,6 +24,7 @@ from vlassess.pipeline.runs import RunResult, resume, start
 from vlassess.pipeline.sides import benchmark_spec, resolve
 from vlassess.records import RunDirectory
 from vlassess.records.lines import write_atomically
+from vlassess.schema.collecting import CollectSettings
 from vlassess.schema.config import RunConfig
 from vlassess.schema.events import Listener
 from vlassess_link.data import EpisodeRecord
@@ -36,24 +36,9 @@ SETTINGS = "collect.json"
 DATASET = "dataset"
 EXPERT = "expert"
 
-Pictures = Literal["off", "video", "lossless"]
-
 
 class CollectError(VlassessError):
     """A run cannot be gone on with as demonstrations."""
-
-
-class CollectSettings(BaseModel):
-    """What a collection is to become; kept in the run's folder, so that it can go on after a kill."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    output: Path | None = None
-    """Folder of the data set; None: in the run's own."""
-    pictures: Pictures = "video"
-    """How cameras are kept."""
-    keep: Keep = "successes"
-    """Which episodes the data set has."""
 
 
 @dataclass(frozen=True)

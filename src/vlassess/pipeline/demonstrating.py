@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
 from vlassess.artifacts.reading import Recording
 from vlassess.records import RunDirectory
 from vlassess.report.counting import Entry, entries
+from vlassess.schema.collecting import Keep
 from vlassess.schema.demonstrations import DatasetAbout, Demonstration
 from vlassess_link.errors import ContractError, VlassessError
 from vlassess_link.jsonable import from_json
 from vlassess_link.spaces import Component, Layout
 from vlassess_link.specs import BenchmarkSpec
-
-Keep = Literal["successes", "all"]
-"""Which episodes a data set has: those that succeeded, or failures too."""
 
 FAILED, NO_OUTCOME, NOT_RUN = "without success", "that ended with an error", "that were not run"
 NO_STEPS, CUT_SHORT = "without recorded steps", "whose recording is not whole"
