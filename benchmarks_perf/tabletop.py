@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import collecting
+import mini_vla_cost
 import numpy as np
 
 from vlassess_link import Benchmark, Episode, Policy
@@ -208,6 +209,7 @@ def main() -> None:
     ):
         report_experts(name, benchmark, load_target(f"{experts}:{expert}", Policy, {}))
         benchmark.close()
+    mini_vla_cost.main()
     collecting.main()
 
 
