@@ -157,8 +157,7 @@ def check_actions(actions: np.ndarray, size: Optional[int] = None, whose: str = 
         raise InvalidActionError(f"actions have shape {actions.shape}; it must be (T, D) with T and D at least 1")
     if size is not None and actions.shape[1] != size:
         raise InvalidActionError(f"actions have {actions.shape[1]} components; {whose} {size}")
-    few = actions.size <= _FEW
-    if not (all(map(math.isfinite, actions.ravel().tolist())) if few else np.isfinite(actions).all()):
+    if not (all(map(math.isfinite, actions.flat)) if actions.size <= _FEW else np.isfinite(actions).all()):
         row, column = (int(i) for i in np.argwhere(~np.isfinite(actions))[0])
         raise InvalidActionError(f"action {row} of the chunk has {actions[row, column]} in component {column}")
     return actions
