@@ -78,7 +78,7 @@ def filled(episode: Episode, suite: Suite, course: Course, config: GroundingConf
         episode_id=content_id([episode.pair_key, dict(episode.perturbation), text, episode.seed, episode.repeat]),
         instruction=text,
         scene=scene,
-        private={**dataclasses.asdict(kept), "listed": list(kept.listed), "options": list(kept.options)},
+        private=kept.kept(),
     )
 
 

@@ -96,7 +96,7 @@ def instruction(told: Told, control: Control, templates: Templates, rng: np.rand
 
 def _filled(template: str, told: Told) -> str:
     maps = [f"({told.called(name)}) {option}" for name, option in zip(told.listed, told.options, strict=True)]
-    named = f"the {told.called(told.named)}" if told.objects else f"block {told.named}"
+    named = f"the {OBJECTS.get(told.named, '')}" if told.objects else f"block {told.named}"
     values = {"{OPTIONS}": " ".join(maps), "{NOUN}": "object" if told.objects else "block", "{NAMED}": named}
     values |= {f"{{MAP{letter}}}": text for letter, text in zip("ABCD", maps, strict=False)}
     parts = [template]

@@ -66,6 +66,10 @@ class Asked:
     source: str = ""
     original: str = ""
 
+    def kept(self) -> dict[str, Any]:
+        """Return it as JSON, for `Episode.private`."""
+        return {**vars(self), "listed": list(self.listed), "options": list(self.options)}
+
     @classmethod
     def of(cls, private: Mapping[str, Any]) -> Asked | None:
         """Return what an episode keeps; None where it is of no grounding suite."""

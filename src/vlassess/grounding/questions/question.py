@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from vlassess_link.errors import VlassessError
@@ -60,6 +60,7 @@ class Question:
         return normalised(self.text)
 
 
+@lru_cache(maxsize=1 << 16)
 def number(text: str) -> Fraction | None:
     """Return the number that a text is, as in "1,200", "$3.50", "-4", "1/2"; None for anything else."""
     found = _NUMBER.fullmatch(text.strip())
@@ -74,6 +75,7 @@ def number(text: str) -> Fraction | None:
     return -value if sign in ("-", "\u2212") else value
 
 
+@lru_cache(maxsize=1 << 16)
 def normalised(text: str) -> str:
     """Return a text so that two that differ in case, accents, spaces, articles and punctuation alone are equal."""
     plain = unicodedata.normalize("NFKD", text.casefold()).replace("\u2212", "-")
