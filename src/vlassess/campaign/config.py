@@ -163,3 +163,19 @@ def _preset(value: Any) -> Any:
     if value not in GRIDS:
         raise ValueError(f"{value!r} is no preset; use {' or '.join(GRIDS)}, or a list of family and radii")
     return [{"family": name, "radii": radii} for name, radii in GRIDS[value].items()]
+
+
+PATHS = (
+    ("output",),
+    ("observations", "npz"),
+    ("observations", "dataset"),
+    ("observations", "run"),
+    ("observations", "images"),
+    ("specification", "demonstrations"),
+)
+"""Places of a config that hold paths."""
+_HERE = Path(__file__).resolve().parent
+BUNDLED_OBSERVATIONS = {path.stem: path for path in sorted((_HERE / "observations").glob("*.npz"))}
+"""Observations that come with vlassess: name -> file."""
+BUNDLED_CAMPAIGNS = {path.stem: path for path in sorted((_HERE / "configs").glob("*.yaml"))}
+"""Campaigns that come with vlassess: name -> file."""

@@ -23,6 +23,7 @@ from vlassess.cli.options import (
     takes,
 )
 from vlassess.cli.states_options import StatesOptions
+from vlassess.cli.validate_options import ValidateOptions
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -127,6 +128,24 @@ def trace(options: TraceOptions) -> int:
     from vlassess.cli.tracing import trace
 
     return trace(options)
+
+
+@app.command(
+    epilog=examples(
+        "vlassess validate quickstart",
+        "vlassess validate my.yaml --policy ws://localhost:8000",
+        "vlassess validate --resume validations/my-20260102-030405-abcdef",
+        "vlassess validate verify validations/my-20260102-030405-abcdef/certificates/013cf356ea89.json",
+        note="Exit codes: 0 every region has a verdict, or the certificate holds; 2 usage or config; 3 incomplete; "
+        "4 the certificate does not hold; 130 interrupted.",
+    )
+)
+@takes(ValidateOptions)
+def validate(options: ValidateOptions) -> int:
+    """Decide whether a policy's answer holds everywhere in regions of image perturbations, or show where it fails."""
+    from vlassess.cli.validating import validate
+
+    return validate(options)
 
 
 states = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Look at the initial states of a plan.")

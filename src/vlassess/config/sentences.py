@@ -83,6 +83,10 @@ def _purpose(model: type[BaseModel], place: Sequence[int | str]) -> str:
 
 
 def _child(kind: Any, part: int | str) -> Any:
+    options = typing.get_args(kind) if typing.get_origin(kind) in (types.UnionType, typing.Union) else ()
+    tagged = [option for option in options if part in _tags(option)]
+    if tagged:  # pydantic puts the tag of one of several kinds of section into the place
+        return tagged[0]
     kind = _without_none(kind)
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         field = kind.model_fields.get(str(part))
@@ -91,6 +95,13 @@ def _child(kind: Any, part: int | str) -> Any:
     if typing.get_origin(kind) is dict:
         return arguments[1]
     return arguments[0] if arguments else None
+
+
+def _tags(option: Any) -> tuple[Any, ...]:
+    if not (isinstance(option, type) and issubclass(option, BaseModel)):
+        return ()
+    fields = option.model_fields.values()
+    return tuple(tag for field in fields for tag in typing.get_args(field.annotation) if isinstance(tag, str))
 
 
 def _without_none(kind: Any) -> Any:

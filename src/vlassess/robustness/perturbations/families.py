@@ -133,20 +133,21 @@ class Family:
             found.append(out)
         return found
 
+    def contains(self, other: Family) -> bool:
+        """Return whether each of the other's perturbations is one of this family, with some parameters at 0."""
+        names = [part.name for part in self.parts]
+        wanted = [part.name for part in other.parts]
+        return [name for name in names if name in wanted] == wanted
+
     def embedded(self, theta: Theta, other: Family, views: int) -> Theta | None:
         """Return the parameters of this family that do what ``theta`` of ``other`` does; None where none do."""
-        places = self._places(views)
-        if any(part.name not in places for part in other.parts) or self._order(other) is None:
+        if not self.contains(other):
             return None
+        places = self._places(views)
         found = np.zeros(self.dimension(views))
         for name, where in other._places(views).items():
             found[places[name]] = theta[where]
         return found
-
-    def _order(self, other: Family) -> list[int] | None:
-        names = [part.name for part in self.parts]
-        order = [names.index(part.name) for part in other.parts]
-        return order if order == sorted(order) else None
 
     def _places(self, views: int) -> dict[str, slice]:
         places, first = {}, 0
