@@ -1,4 +1,4 @@
-"""Letters of answer blocks are read back from the agent's picture at 224 pixels, by comparing them with their strokes."""
+"""Letters of answer blocks are read back from the agent's picture at 224 pixels, by comparing them with strokes."""
 
 from __future__ import annotations
 
@@ -69,8 +69,7 @@ def test_letters_are_legible_at_224_pixels(
     glyphs, scene = module("glyphs"), module("answer_scene")
     camera = next(camera for camera in scene.answer_base("bimanual").cameras if camera.name == "agent")
     looks = {
-        letter: drawn(glyphs.strokes(letter), glyphs._MARGIN, glyphs._WIDE, glyphs._STROKE)
-        for letter in glyphs.LETTERS
+        letter: drawn(glyphs.strokes(letter), glyphs._MARGIN, glyphs._WIDE, glyphs._STROKE) for letter in glyphs.LETTERS
     }
     answers.view = View({"agent": (224, 224)})
     read, total = 0, 0
