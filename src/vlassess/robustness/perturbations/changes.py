@@ -68,8 +68,7 @@ def brightness(source: Source, theta: float, out: Pixels) -> None:
 
 def contrast(source: Source, theta: float, out: Pixels) -> None:
     """Multiply each pixel's distance from middle grey by ``1 + theta``, clipped."""
-    middle = np.float32(WHITE / 2)
-    np.clip((source.picture - middle) * np.float32(1 + theta) + middle, 0.0, WHITE, out=out)
+    np.clip(source.picture + (source.picture - np.float32(WHITE / 2)) * np.float32(theta), 0.0, WHITE, out=out)
 
 
 def gamma(source: Source, theta: float, out: Pixels) -> None:
