@@ -28,8 +28,8 @@ help: ## Say what each target does
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|'
 
 .PHONY: demo
-demo: $(VENV)/.run gl ## Evaluate three bundled policies on the bundled benchmark and write a report
-	$(BIN)/vlassess run tabletop-quick
+demo: $(VENV)/.run gl ## Evaluate a small policy that sees beside an expert and random actions, and write a report
+	$(BIN)/vlassess run tabletop-demo
 
 .PHONY: metaworld
 metaworld: $(VENV)/.run gl ## Evaluate MetaWorld's experts in an environment of its own, with a video of each task

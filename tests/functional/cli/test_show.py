@@ -37,8 +37,12 @@ def test_every_bundled_config_has_a_plan(invoke: Invoke, name: str) -> None:
     assert len(json.loads(said.out)["items"]) >= 25
 
 
-def test_the_demo_has_at_least_60_episodes(invoke: Invoke) -> None:
-    assert len(json.loads(invoke("plan", "tabletop-quick", "--json").out)["items"]) >= 60
+def test_the_demo_shows_a_policy_that_sees_on_two_suites_and_one_cell(invoke: Invoke) -> None:
+    items = json.loads(invoke("plan", "tabletop-demo", "--json").out)["items"]
+    assert len(items) >= 60
+    assert {item["policy"] for item in items} == {"expert", "mini-vla", "random"}
+    assert {item["episode"]["suite"] for item in items} == {"pick", "place"}
+    assert len({json.dumps(item["episode"]["perturbation"]) for item in items}) == 2
 
 
 def test_a_plan_that_does_not_fit_names_every_mistake(invoke: Invoke) -> None:
