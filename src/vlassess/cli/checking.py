@@ -9,12 +9,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import typer
+from pydantic import ValidationError
 from rich.text import Text
 
 from vlassess.catalog import Catalog
 from vlassess.cli.check_options import CheckOptions
 from vlassess.cli.output import console, print_json, say
-from vlassess.config import load_config
+from vlassess.config import ConfigError, load_config
+from vlassess.config.sentences import sentences
 from vlassess.config.shorthand import absolute, expand_benchmark, expand_policy
 from vlassess.pipeline.checking import Pairs, ask_benchmark, check_pairs, reached
 from vlassess.pipeline.kits import benchmark_entry, run_benchmark_kit, run_policy_kit
@@ -97,8 +99,9 @@ def policy_sections(what: str, logs: Path, seconds: float, benchmark: str | None
 
 def benchmark_sections(what: str, logs: Path, seconds: float) -> Iterator[Section]:
     """Yield what a benchmark alone shows: it is loaded and asked; then what the conformance kit says of it."""
-    source = BenchmarkSource(**expand_benchmark(what))
     catalog = Catalog.discover()
+    benchmark_entry(what, catalog)
+    source = BenchmarkSource(**expand_benchmark(what))
     yield declared_by_benchmark(ask_benchmark(source, catalog, logs, say))
     yield kit_section(run_benchmark_kit(what, catalog, say, seconds=seconds))
 
@@ -130,11 +133,15 @@ def policy_source(what: str) -> PolicySource:
     """Return where a policy that is given as one text runs: an address, or something to serve.
 
     Raises:
+        ConfigError: it is no address.
         PluginError: no policy has this name, or it cannot be served.
     """
     given = expand_policy(what)
     if "url" in given:
-        return PolicySource(**given)
+        try:
+            return PolicySource(**given)
+        except ValidationError as error:
+            raise ConfigError(f"policy {what!r}", sentences(PolicySource, error)) from None
     return PolicySource(serve=Catalog.discover().policy_target(what, absolute(".", Path.cwd())))
 
 

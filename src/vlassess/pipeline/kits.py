@@ -93,6 +93,11 @@ def benchmark_entry(benchmark: str, catalog: Catalog, params: Mapping[str, Any] 
     Raises:
         PluginError: there is none.
     """
+    if "://" in benchmark:
+        raise PluginError(
+            f"{benchmark} is an address, and a benchmark has none: its workers load it; give a name, FILE.py:CLASS or "
+            "MODULE:CLASS"
+        )
     key = "target" if ":" in benchmark or benchmark.endswith(".py") else "name"
     return catalog.resolve_benchmark(BenchmarkSource.model_validate({key: benchmark, "params": dict(params or {})}))
 

@@ -148,6 +148,8 @@ def test_a_benchmark_alone_is_loaded_and_asked(invoke: Invoke) -> None:
         (("check", "policy", "random", "--set", "seed=1"), 2, "leave it out"),
         (("check", "benchmark", "tabletop-v1", "--benchmark", "tabletop-v1"), 2, "leave it out"),
         (("check", "policy", "broken.py:Nameless"), 3, "`spec` of Nameless is missing"),
+        (("check", "policy", "http://localhost:1"), 2, "is no address; it must begin with ws:// or wss://"),
+        (("check", "benchmark", "ws://localhost:1"), 2, "is an address, and a benchmark has none"),
         (("check", "policy", "ws://localhost:1", "--seconds", "1"), 3, "localhost:1"),
     ],
 )
