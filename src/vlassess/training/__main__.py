@@ -14,7 +14,7 @@ from vlassess_link.errors import ContractError, VlassessError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; what people can mend is one sentence."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
         options.command(options)
     except VlassessError as error:
@@ -62,9 +62,10 @@ def _need_torch() -> None:
         )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m vlassess.training", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the command line."""
+    whole = argparse.ArgumentParser(prog="python -m vlassess.training", description=__doc__)
+    commands = whole.add_subparsers(required=True, metavar="COMMAND")
     train = commands.add_parser("train", help="collect, learn, export, evaluate; started again, go on")
     train.set_defaults(command=_train)
     train.add_argument("recipe", help="mini-vla, mini-vla-weak, or smoke (two minutes, learns next to nothing)")
@@ -82,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     few.add_argument("--weights", type=Path, default=WEIGHTS, help="what to start from (default: mini-vla's own)")
     few.add_argument("--out", type=Path, required=True, help="ONNX file to write")
     few.add_argument("--seed", type=int, default=0, help="other seeds are other demonstrations")
-    return parser
+    return whole
 
 
 if __name__ == "__main__":
