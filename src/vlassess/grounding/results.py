@@ -61,6 +61,7 @@ def _suite(trials: Sequence[Trial], filmed: Collection[str]) -> GroundedSuite:
     grasped = [each for each in trials if each.chosen is not None]
     seen = biases(trials)
     followed, sentence = _followed(grasped, control)
+    language = _share([each.answered == each.asked.target for each in trials if each.answered is not None])
     return GroundedSuite(
         suite=suite.name,
         control=control,
@@ -87,6 +88,8 @@ def _suite(trials: Sequence[Trial], filmed: Collection[str]) -> GroundedSuite:
         followed_sentence=sentence,
         said=_share([each.said == each.asked.target for each in trials if each.said is not None]),
         said_and_done=_share([each.said == each.chosen for each in grasped if each.said is not None]),
+        language=language,
+        language_gap=_gap(found.choice.rate, language),
         scene=_scene(trials[0]),
         instruction=trials[0].instruction,
         layouts_excluded=sum(each.excluded for each in trials),
@@ -150,6 +153,10 @@ def _followed(grasped: Sequence[Trial], control: str) -> tuple[ShareOf | None, s
         own = _share([each.chosen == each.asked.original for each in grasped])
         return own, None if own is None else f"the candidate of the start's own question was taken in {_text(own)}"
     return None, None
+
+
+def _gap(choice: float | None, language: ShareOf | None) -> float | None:
+    return None if choice is None or language is None or language.rate is None else choice - language.rate
 
 
 def _text(share: ShareOf) -> str:

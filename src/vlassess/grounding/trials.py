@@ -60,6 +60,7 @@ class Trial:
         excluded: Layouts excluded by geometry.
         instruction: As it was planned.
         zone: Where the zone is, meters; None where it is not known.
+        answered: What the policy said when it was asked without a robot; None: it was not asked; empty: no option.
     """
 
     item_id: str
@@ -75,6 +76,7 @@ class Trial:
     excluded: int
     instruction: str = ""
     zone: tuple[float, float] | None = None
+    answered: str | None = None
 
     @property
     def right(self) -> bool | None:

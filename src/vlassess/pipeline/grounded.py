@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from vlassess.grounding.results import results
 from vlassess.grounding.suites import suite_of
 from vlassess.grounding.trials import trial
+from vlassess.pipeline.probing import said
 from vlassess.report.counting import Entry
 from vlassess.report.text import one_line
 from vlassess.schema.summary import Summary
@@ -24,10 +26,12 @@ def with_grounding(summary: Summary, every: Sequence[Entry], folder: Path | None
     asking = [entry for entry in every if suite_of(entry.item.episode.suite) and entry.record is not None]
     if not asking:
         return summary
+    answers = {} if folder is None else said(folder)
     policies = []
     for policy in summary.policies:
         own = [entry for entry in asking if one_line(entry.item.policy) == policy.label]
         found = [trial(entry.item.item_id, entry.item.episode, entry.record) for entry in own]
+        found = [each and replace(each, answered=answers.get(each.item_id)) for each in found]
         filmed = {entry.item.item_id for entry in own if _filmed(folder, entry.item.item_id)}
         grounding = results([each for each in found if each is not None], filmed)
         policies.append(policy.model_copy(update={"grounding": grounding}))

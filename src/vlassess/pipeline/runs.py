@@ -33,6 +33,7 @@ from vlassess.pipeline.factors import summary_of
 from vlassess.pipeline.forecasts import Prospect, forecasting
 from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.planning import planned
+from vlassess.pipeline.probing import ask_questions
 from vlassess.pipeline.realtime import rules_of
 from vlassess.pipeline.recording import kept, put_away_left, recording
 from vlassess.pipeline.refusals import refuse_other_experiment, refuse_other_plan
@@ -252,11 +253,14 @@ def execute(job: Job, stage: Stage, listener: Listener, stop: StopSwitch) -> End
         told = forecasting(Prospect(job.run, job.config, work, identities), listener)
         coordinator = Coordinator(work, fleet, stage.side, log, told, stop)
         if job.rule is None:
-            return coordinator.run()
-        job.rule.keep(job.run)
-        ending = coordinator.run()
-        job.rule.keep(job.run)
-        return ending
+            ending = coordinator.run()
+        else:
+            job.rule.keep(job.run)
+            ending = coordinator.run()
+            job.rule.keep(job.run)
+    if not ending.interrupted:
+        ask_questions(job.run.path, job.run.items(), stage, job.config, listener)
+    return ending
 
 
 def work_of(

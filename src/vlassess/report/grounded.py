@@ -103,6 +103,9 @@ def sentences(suite: GroundedSuite) -> list[str]:
         found.append(suite.bias)
     if suite.followed_sentence is not None:
         found.append(suite.followed_sentence)
+    if suite.language is not None:
+        gap = "" if suite.language_gap is None else f", {100 * suite.language_gap:+.1f} points by what it grasps"
+        found.append(f"asked without a robot, it answers {share_text(suite.language)} right{gap}")
     if suite.said is not None:
         done = "" if suite.said_and_done is None else f", and grasps what it names in {share_text(suite.said_and_done)}"
         found.append(f"its reasoning names the right candidate in {share_text(suite.said)}{done}")

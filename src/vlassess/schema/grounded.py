@@ -162,5 +162,9 @@ class GroundedSuite(Frozen):
     """The first episode's."""
     instruction: str
     """The first episode's."""
+    language: ShareOf | None
+    """The right option among questions that the policy was asked without a robot; None where it was not asked."""
+    language_gap: float | None
+    """Choice rate among grasps minus `language`, over the same episodes' questions: what acting loses."""
     layouts_excluded: int
     """Layouts that were drawn and excluded by geometry, before any policy acted."""

@@ -75,7 +75,7 @@ def test_nothing_that_is_delivered_depends_on_the_right_answer(
     answers: Answers, make_episode: Callable[..., Episode]
 ) -> None:
     answers.view = View({"agent": (224, 224), "left_wrist": (128, 128)})
-    told = {"instruction": "what is 1 plus 1? options: (A) 1 (B) 2 (C) 3 (D) 4.", "step_limit": 20}
+    told: dict[str, Any] = {"instruction": "what is 1 plus 1? options: (A) 1 (B) 2 (C) 3 (D) 4.", "step_limit": 20}
     seen = {
         delivered(answers, answer_episode(make_episode, private={"target": target, "answer": target}, **told))
         for target in "ABCD"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, List, Sequence
+from typing import Any, List, Mapping, Sequence
 
 from vlassess_link.data import ActionChunk, EpisodeStart, Observation
 from vlassess_link.errors import CapabilityError
@@ -48,6 +48,17 @@ class Policy(abc.ABC):
         raise CapabilityError(
             f"policy {self.spec.identity.name!r} does not declare the capability 'query', so it cannot be asked "
             "without a session; a PredictModelServer has it of itself"
+        )
+
+    def answer(self, question: str, options: Mapping[str, str]) -> str:
+        """Return what the policy takes for the right option, a key of ``options``; no robot, no session.
+
+        Raises:
+            CapabilityError: the policy's spec does not have the capability "answer".
+        """
+        raise CapabilityError(
+            f"policy {self.spec.identity.name!r} does not declare the capability 'answer': give its PredictModelServer "
+            "a method answer(question, options)"
         )
 
     def reaching_model(self, obs: Observation) -> Observation:

@@ -95,13 +95,21 @@ class PredictModelServer:
             answers.extend(_batch_of(self, list(observations[part]), contexts[part]))
         return answers
 
+    def answer(self, question: str, options: Mapping[str, str]) -> str:
+        """Return which of the options is right: one of the keys of ``options``. Optional, and asked without a robot.
+
+        A model that has it is measured twice where a run asks questions: by what it grasps, and by what it says.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no answer(self, question, options)")
+
     def close(self) -> None:
         """Release what the model holds."""
 
 
 def announced_spec(model: PredictModelServer) -> PolicySpec:
     """Return the model's spec with what is known of every `PredictModelServer`: its capabilities, and `batched`."""
-    capabilities = tuple(dict.fromkeys((*model.spec.capabilities, "query")))
+    answers = ("answer",) if type(model).answer is not PredictModelServer.answer else ()
+    capabilities = tuple(dict.fromkeys((*model.spec.capabilities, "query", *answers)))
     return dataclasses.replace(model.spec, capabilities=capabilities, batched=model.batched)
 
 
@@ -152,6 +160,17 @@ class ModelSession:
     def query(self, observations: Sequence[Observation], noise_seed: int) -> List[ActionChunk]:
         """Answer without touching the session."""
         return [ActionChunk.of(answer) for answer in guarded(self._model.query, observations, noise_seed)]
+
+    def answer(self, question: str, options: Mapping[str, str]) -> str:
+        """Answer a question without touching the session.
+
+        Raises:
+            PredictError: the model raised, or answered something that is no text.
+        """
+        choice = guarded(self._model.answer, question, options)
+        if not isinstance(choice, str):
+            raise PredictError(f"answer() returned a {type(choice).__name__}; it must return a key of its options")
+        return choice
 
 
 def predict_together(
@@ -226,6 +245,10 @@ class InProcessPolicy(Policy):
     def query(self, observations: Sequence[Observation], noise_seed: int) -> List[ActionChunk]:
         """Call the model without a session."""
         return self._session.query(observations, noise_seed)
+
+    def answer(self, question: str, options: Mapping[str, str]) -> str:
+        """Call the model without a session."""
+        return self._session.answer(question, options)
 
     def close(self) -> None:
         """Close the model."""

@@ -20,7 +20,7 @@ from vlassess_link.errors import (
     PolicyUnavailable,
 )
 from vlassess_link.policies.base import Policy
-from vlassess_link.wire import messages
+from vlassess_link.wire import messages, questions
 from vlassess_link.wire.access import PLAIN, Access, ask_health
 from vlassess_link.wire.client import DEFAULT, Options, WireClient, open_client
 
@@ -134,6 +134,21 @@ class RemotePolicy(Policy):
             lambda: messages.parse_answers(
                 self._ask(client, messages.QUERY, payload, messages.QUERY), len(observations)
             )
+        )
+
+    def answer(self, question: str, options: Mapping[str, str]) -> str:
+        """Ask a question without a robot; see `Policy.answer`. A running episode is not touched.
+
+        Raises:
+            CapabilityError: the policy does not declare the capability "answer".
+        """
+        self.connect()
+        client = self._client
+        if client is None or messages.ANSWER not in client.hello.capabilities:
+            return super().answer(question, options)
+        payload = questions.question_payload(question, options)
+        return self._guarded(
+            lambda: questions.parse_choice(self._ask(client, messages.ANSWER, payload, messages.ANSWER))
         )
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ ours is announced in HELLO under ``capabilities`` and used only when both sides 
 | chunks | an action message carries the whole chunk (T, D) instead of one action (D,) |
 | acks | episode_start is answered, so that an error in it belongs to it |
 | query | the message "query": stateless, batched |
+| answer | the message "answer": a question with options; see `questions` |
 | float32_images | images may be float32 on the scale [0, 255] |
 | out_of_band | bodies of arrays lie behind the map; see `envelope` |
 | shared_memory | the client's arrays lie in memory that both ends map; see `memory` |
@@ -53,14 +54,15 @@ EPISODE_START = "episode_start"
 EPISODE_END = "episode_end"
 ERROR = "error"
 QUERY = "query"
-TYPES = (HELLO, OBSERVATION, ACTION, EPISODE_START, EPISODE_END, ERROR, QUERY)
+ANSWER = "answer"
+TYPES = (HELLO, OBSERVATION, ACTION, EPISODE_START, EPISODE_END, ERROR, QUERY, ANSWER)
 
 CHUNKS = "chunks"
 ACKS = "acks"
 FLOAT32_IMAGES = "float32_images"
 OUT_OF_BAND = "out_of_band"
 SHARED_MEMORY = "shared_memory"
-CAPABILITIES = (CHUNKS, ACKS, QUERY, FLOAT32_IMAGES, OUT_OF_BAND, SHARED_MEMORY)
+CAPABILITIES = (CHUNKS, ACKS, QUERY, FLOAT32_IMAGES, OUT_OF_BAND, SHARED_MEMORY, ANSWER)
 
 OBSERVATION_KEYS = frozenset(("images", "task_description", "states", "state", "step", EXTENSION))
 """Names that no extra array of an observation can have."""
@@ -157,6 +159,7 @@ def hello_answer(spec: PolicySpec, session: str = "", shares_memory: bool = Fals
         CHUNKS: True,
         ACKS: True,
         QUERY: QUERY in spec.capabilities,
+        ANSWER: ANSWER in spec.capabilities,
         FLOAT32_IMAGES: "float32" in spec.image_dtypes,
         OUT_OF_BAND: True,
         SHARED_MEMORY: shares_memory,

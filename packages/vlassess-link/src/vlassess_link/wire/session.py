@@ -24,7 +24,7 @@ from vlassess_link.errors import (
 )
 from vlassess_link.policies.inference import ModelHost
 from vlassess_link.policies.model import ModelSession
-from vlassess_link.wire import codec, messages
+from vlassess_link.wire import codec, messages, questions
 from vlassess_link.wire.codec import Frame
 from vlassess_link.wire.memory import attach
 from vlassess_link.wire.messages import Hello, Message
@@ -63,6 +63,7 @@ class ServerSession:
             messages.EPISODE_START: self._on_start,
             messages.OBSERVATION: self._on_observation,
             messages.QUERY: self._on_query,
+            messages.ANSWER: self._on_answer,
             messages.EPISODE_END: self._on_end,
             messages.ERROR: self._on_end,
         }
@@ -160,6 +161,10 @@ class ServerSession:
     def _on_query(self, payload: Mapping[str, Any]) -> Reply:
         observations, seed = messages.parse_query(payload)
         return messages.QUERY, messages.answers_payload(self._call(self._model.query, observations, seed))
+
+    def _on_answer(self, payload: Mapping[str, Any]) -> Reply:
+        question, options = questions.parse_question(payload)
+        return messages.ANSWER, questions.choice_payload(self._call(self._model.answer, question, options))
 
     def _on_end(self, payload: Mapping[str, Any]) -> None:
         self.in_episode = False
