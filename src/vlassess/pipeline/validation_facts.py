@@ -91,7 +91,8 @@ def _noise(
     probes = [subject.perturbed(kind, box.parameters(np.full((1, len(box.low)), 0.75)))[0] for subject in subjects]
     asked = [*(subject.observation for subject in subjects), *probes]
     alone = [rules.answers(lanes.ask([obs], config.seed))[0] for obs in asked]
-    again = [rules.answers(lanes.ask([obs], config.seed))[0] for obs in asked]
+    # In another order: what alternates would answer the same to the same order.
+    again = [rules.answers(lanes.ask([obs], config.seed))[0] for obs in asked[::-1]][::-1]
     crowd = (asked * BATCH)[:BATCH]
     together = rules.answers(lanes.ask(crowd, config.seed))
     specifications = [rules.of(answer)[0] for answer in clean] * 2

@@ -39,7 +39,10 @@ def with_gallery(
         own = [
             (item, latest[item.item_id])
             for item in items
-            if item.policy == policy.label and item.item_id in latest and latest[item.item_id].answer
+            if item.policy == policy.label
+            and item.item_id in latest
+            and latest[item.item_id].verdict == "adversarial"
+            and latest[item.item_id].answer
         ]
         facts = manifest.policies[policy.label]
         examples = [_example(manifest, facts, item, record, named[item.observation]) for item, record in _chosen(own)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -134,7 +135,7 @@ def test_the_grids_are_regions_that_grow() -> None:
             kind = family(name)
             assert len(rows) == 10
             boxes = [kind.box(radii, 2) for radii in rows]
-            assert all(after.holds(before.high) for before, after in zip(boxes, boxes[1:], strict=False))
+            assert all(after.holds(before.high) for before, after in itertools.pairwise(boxes))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def test_terms_are_the_published_ones() -> None:
     rules = ActionRules.read(LAYOUT, PRESETS["libero"])
     clean = np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.8])
     specification = rules.of(clean)
-    moved = clean + [0.1, 0.0, 0.1, 0.0132, 0.0, 0.0, -0.4]
+    moved = clean + np.array([0.1, 0.0, 0.1, 0.0132, 0.0, 0.0, -0.4])
     (terms,) = specification.terms(moved[None])
     expected = [1 - np.hypot(0.1, 0.1) / 0.1529, 1 - 0.0132 / 0.0264, 0.5]
     assert specification.names == ("position", "rotation", "gripper")
