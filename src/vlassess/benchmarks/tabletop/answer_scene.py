@@ -6,7 +6,7 @@ It knows no question: which candidate is the right one is not in it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,10 +14,11 @@ import numpy as np
 
 from vlassess_link.errors import BenchmarkFault, ContractError
 
-from .glyphs import LETTERS, lettered
+from .glyphs import HALF, LETTERS, lettered
 from .layout import Spot
 from .scene import Arm, Camera, Colour, Item, Scene, base_scene, zone
 from .things import THINGS, thing
+from .views import shows
 
 ZONE = "zone"
 PLAIN = "pale"
@@ -31,13 +32,15 @@ COLOURS: Mapping[str, Colour] = {
 }
 """What lettered blocks of a coloured scene have, light enough for black strokes."""
 
-_AGENT = Camera("agent", (0.98, 0.0, 0.74), (0.415, 0.0, 0.0), (0.0, 0.0, 1.0), 36.0)
+_AGENT = Camera("agent", (0.98, 0.0, 0.74), (0.415, 0.0, 0.0), (0.0, 0.0, 1.0), 39.0)
 _HOME = 0.30
 _APART_FEW, _APART_MANY = 0.118, 0.098
 """Least distance of two candidates' centres: a hand comes down between them whatever their yaw."""
 _FEW = 6
 _YAW_FEW, _YAW_MANY = math.radians(32), math.radians(20)
 _TRIES = 5000
+_REACH = 0.028
+"""Half the side of the square around a candidate's centre that has to be in the agent's picture, meters."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,7 @@ def laid(base: Scene, candidates: Candidates, rng: np.random.Generator) -> Laid:
     for excluded in range(_TRIES):
         middle = Spot(float(rng.uniform(0.295, 0.325)), float(rng.uniform(-0.05, 0.05)), 0.0)
         spots = dict(zip(order, draw(len(made), rng), strict=True))
-        if _works(list(spots.values()), apart):
+        if _works(list(spots.values()), apart) and _in_sight(spots.values(), base.cameras):
             return Laid(scene, {**spots, ZONE: middle}, excluded)
     raise BenchmarkFault(f"no layout of {len(made)} candidates was found in {_TRIES} tries; report the seed")
 
@@ -181,6 +184,16 @@ def _rows(count: int, rng: np.random.Generator) -> list[Spot]:
         at = (x + row * deep + jitter[0], y + shift[row] + (column - (columns - 1) / 2) * wide + jitter[1])
         spots.append(Spot(float(at[0]), float(at[1]), float(rng.uniform(-_YAW_MANY, _YAW_MANY))))
     return spots
+
+
+def _in_sight(spots: Iterable[Spot], cameras: Sequence[Camera]) -> bool:
+    """Return whether the agent's camera sees all candidates, from the table to the top of a block at any yaw."""
+    agent = next(camera for camera in cameras if camera.name == "agent")
+    around = [(x, y) for x in (-_REACH, _REACH) for y in (-_REACH, _REACH)]
+    return all(
+        shows(agent, tuple((spot.x + x, spot.y + y, z) for x, y in around for z in (0.0, 2 * HALF)), edge=1.0)
+        for spot in spots
+    )
 
 
 def _works(spots: Sequence[Spot], apart: float) -> bool:
