@@ -129,8 +129,9 @@ class CampaignConfig(Strict):
     """Families with their radii; `vla` and `vlm` stand for the published grids."""
     specification: SpecificationConfig
     """What has to hold."""
-    solver: Settings = HoelderCoverage(batch=BATCH)
-    """Who decides a region; its `budget` is the most queries of one region."""
+    solver: Annotated[Settings, BeforeValidator(lambda value: _solver(value))] = HoelderCoverage(batch=BATCH)
+    """Who decides a region, `method: h2v-c` where it says nothing else; its `budget` is the most queries of one region,
+    its `batch` how many of them may be under way."""
     all_radii: bool = Field(default=False, strict=True)
     """Decide every radius by itself instead of bisecting."""
     draws: Annotated[Count, Field(ge=0)] = 100
@@ -155,6 +156,10 @@ def _rows(value: Any) -> Any:
     if not isinstance(value, list | tuple):
         return value
     return [row if isinstance(row, list | tuple) else [row] for row in value]
+
+
+def _solver(value: Any) -> Any:
+    return {"method": "h2v-c", "batch": BATCH, **value} if isinstance(value, dict) else value
 
 
 def _preset(value: Any) -> Any:
