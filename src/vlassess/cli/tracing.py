@@ -20,22 +20,27 @@ from vlassess.pipeline.tracing import trace as record
 from vlassess.verdict import COMPLETE, GATE_FAILED
 from vlassess_link.conventions.diff import Difference, diff
 from vlassess_link.conventions.traces import load, save
+from vlassess_link.errors import ContractError
 
 UNEXPLAINED = "no known mistake makes B of A: another quantity, other weights or other code"
 
 
 def trace(options: TraceOptions) -> int:
     """Record a trace, or compare two and return 4 where they differ."""
-    if options.first is None:
+    if options.first is None and options.subject != "diff":
         return _record(options)
-    if options.subject != "diff" or options.second is None:
+    if options.subject != "diff" or options.first is None or options.second is None:
         raise typer.BadParameter("give a config alone, or diff and two traces", param_hint="subject")
+    if options.policy or options.set or options.output is not None:
+        raise typer.BadParameter("they belong to a config; leave them out", param_hint="--policy, --set, --output")
     return _compare(options.first, options.second, options.json)
 
 
 def _record(options: TraceOptions) -> int:
     overrides = [*([f"policies={json.dumps(list(options.policy))}"] if options.policy else []), *options.set]
     config = load_config(options.subject, overrides)
+    if options.output is not None and (options.output.is_dir() or not options.output.absolute().parent.is_dir()):
+        raise typer.BadParameter(f"{options.output} is no file in a folder that is there", param_hint="--output")
     found = record(config, options.steps, Catalog.discover(), QuietListener())
     path = options.output or Path(f"{config.name}-{found.label}.npz")
     save(str(path), found.trace)
@@ -62,7 +67,11 @@ def summary(found: Traced, path: Path) -> dict[str, object]:
 
 
 def _compare(first: Path, second: Path, as_json: bool) -> int:
-    found = diff(load(str(first)), load(str(second)))
+    traces = [load(str(path)) for path in (first, second)]
+    for path, one in zip((first, second), traces, strict=True):
+        if not one.moments:
+            raise ContractError(f"{path} holds no observation, so there is nothing to compare; record it again")
+    found = diff(*traces)
     if as_json:
         print_json({"equal": not found, "differences": [dataclasses.asdict(one) for one in found]})
     else:

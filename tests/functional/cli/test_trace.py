@@ -50,9 +50,14 @@ def test_a_trace_of_a_policy_that_fails_holds_what_came_before(invoke: Invoke, t
         (("trace", "walk.yaml", "a.npz"), "diff and two traces"),
         (("trace", "diff", "walk.yaml", "walk.yaml"), "is no trace"),
         (("trace", "diff", "none.npz", "none.npz"), "No such file"),
+        (("trace", "diff"), "diff and two traces"),
+        (("trace", "diff", "empty.npz", "empty.npz"), "empty.npz holds no observation"),
+        (("trace", "diff", "empty.npz", "empty.npz", "--set", "seed=1"), "leave them out"),
+        (("trace", "walk.yaml", "--output", "no/such/a.npz"), "is no file in a folder that is there"),
     ],
 )
-def test_usage_errors(invoke: Invoke, arguments: tuple[str, ...], words: str) -> None:
+def test_usage_errors(invoke: Invoke, tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    np.savez(tmp_path / "empty.npz")
     said = invoke(*arguments)
     assert said.code == 2
     assert words in said.err

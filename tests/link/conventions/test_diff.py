@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -281,7 +282,9 @@ def test_what_only_one_side_has_is_said() -> None:
         ("state", "only A has it"),
         ("actions", "only A has an answer"),
     ]
-    assert diff(a, Trace((*a.moments, Moment(step=1))))[0].size == "A has 1 observations, B 2"
+    (ends,) = diff(a, Trace((*a.moments, Moment(step=5))))
+    assert (ends.size, ends.step) == ("A has 1 observations, B 2", 5)
+    assert str(ends.cause).startswith("A ends there")
 
 
 def test_a_trace_comes_back_from_its_file(tmp_path: Path, right: Trace) -> None:
@@ -373,6 +376,19 @@ def test_file_that_is_cut_short_is_refused(tmp_path: Path, kept: slice) -> None:
     cut.write_bytes(whole.read_bytes()[kept])
     with pytest.raises(ContractError, match="is no trace"):
         load(str(cut))
+
+
+def test_file_whose_member_is_no_array_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
+        file.writestr("0_state", "no array")
+    with pytest.raises(ContractError, match="numbers in one row"):
+        load(str(tmp_path / "a.npz"))
+
+
+def test_what_holds_objects_is_refused_without_advice_to_unpickle(tmp_path: Path) -> None:
+    (tmp_path / "a.npz").write_text("hello", encoding="utf-8")
+    with pytest.raises(ContractError, match=r"it is no \.npz file, or has Python objects in it"):
+        load(str(tmp_path / "a.npz"))
 
 
 def test_one_bare_array_is_no_trace(tmp_path: Path) -> None:

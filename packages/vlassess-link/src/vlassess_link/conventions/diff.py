@@ -58,9 +58,18 @@ def _first_difference(one: Trace, other: Trace) -> Tuple[Difference, ...]:
         if found:
             return tuple(found)
     if len(one.moments) != len(other.moments):
-        counts = f"A has {len(one.moments)} observations, B {len(other.moments)}"
-        last = min(len(one.moments), len(other.moments))
-        return (Difference(last, -1, "observations", counts),)
+        shorter, longer = sorted((one, other), key=lambda trace: len(trace.moments))
+        last = len(shorter.moments)
+        name = "B" if shorter is other else "A"
+        return (
+            Difference(
+                last,
+                longer.moments[last].step,
+                "observations",
+                f"A has {len(one.moments)} observations, B {len(other.moments)}",
+                f"{name} ends there: its episode or its recording was over, or it executes more of a chunk",
+            ),
+        )
     return ()
 
 

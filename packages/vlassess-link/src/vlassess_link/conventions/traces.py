@@ -146,10 +146,11 @@ def load(path: str) -> Trace:
     """
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+            arrays = {name: np.asarray(archive[name]) for name in archive.files}
         about = json.loads(str(arrays.pop("about", "{}")))
     except (*NO_TRACE, zipfile.BadZipFile, zlib.error) as error:
-        raise ContractError(f"{path} is no trace ({error}); `vlassess trace CONFIG` writes one") from None
+        why = "it is no .npz file, or has Python objects in it" if "pickle" in str(error) else str(error)
+        raise ContractError(f"{path} is no trace ({why}); `vlassess trace CONFIG` writes one") from None
     if not isinstance(about, dict):
         raise ContractError(f"{path} is no trace (its `about` is no JSON object); `vlassess trace CONFIG` writes one")
     executed = arrays.pop("executed", None)
