@@ -1,0 +1,116 @@
+"""Picks and places by waypoints: a person's program for a hand that is told where to go, 5 cm at most in a step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .geometry import Grasp, Scene, body_grasps, rim_grasps
+
+GAIN = 2.5
+REACH = 0.05
+"""Meters that 1.0 of a position component stands for."""
+TURN = 0.5
+"""Radians that 1.0 of a rotation component stands for."""
+DOWN = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
+"""Rotation of the site between the fingertips when the hand points down and its fingers close along y."""
+OPEN, CLOSED = -1.0, 1.0
+CLOSING = 13
+"""Control steps until the fingers meet."""
+HOVER = 0.10
+CARRY = 0.12
+LIFTED = 0.03
+HOLLOW = ("bowl", "ramekin", "mug")
+ATTEMPTS = 4
+
+
+@dataclass(frozen=True)
+class Move:
+    """Where the hand goes next.
+
+    Attributes:
+        point: In the world, in meters.
+        yaw: About the world's z, in radians.
+        gripper: `OPEN` or `CLOSED`.
+        within: Distance in meters at which it is there.
+        steps: Control steps after which the next move begins all the same.
+        hold: Control steps that it takes at least.
+        fastest: Greatest size of a position component of the action.
+    """
+
+    point: np.ndarray
+    yaw: float
+    gripper: float
+    within: float = 0.01
+    steps: int = 60
+    hold: int = 0
+    fastest: float = 1.0
+
+
+def action_towards(scene: Scene, move: Move) -> np.ndarray:
+    """Return the 7 numbers that bring the hand nearer."""
+    position, rotation = scene.hand
+    step = np.clip(GAIN * (move.point - position) / REACH, -move.fastest, move.fastest)
+    cosine, sine = math.cos(move.yaw), math.sin(move.yaw)
+    wanted = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]]) @ DOWN
+    turn = np.clip(axis_angle(wanted @ rotation.T) / TURN, -1.0, 1.0)
+    return np.concatenate((step, turn, [move.gripper]))
+
+
+def axis_angle(rotation: np.ndarray) -> np.ndarray:
+    """Return axis times angle, angle in [0, pi), of a rotation matrix that is no half turn."""
+    angle = math.acos(float(np.clip((np.trace(rotation) - 1) / 2, -1.0, 1.0)))
+    if angle < 1e-9:
+        return np.zeros(3)
+    axis = np.array([rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1]])
+    return np.asarray(axis * angle / (2 * math.sin(angle)))
+
+
+def pick_and_place(scene: Scene, thing: str, target: str, inside: bool) -> Iterator[Move]:
+    """Yield the moves that put a thing onto a target, or into it; begun anew where the thing slips."""
+    for attempt in range(ATTEMPTS):
+        grasps = rim_grasps(scene, thing) if _hollow(thing) else body_grasps(scene, thing)
+        grasp = grasps[min(attempt, len(grasps) - 1)]
+        before = scene.position(thing)[2]
+        yield from _take(scene, grasp, target)
+        if scene.position(thing)[2] < before + LIFTED:
+            continue
+        yield from _put(scene, grasp, thing, target, inside)
+
+
+def _hollow(thing: str) -> bool:
+    return any(word in thing for word in HOLLOW)
+
+
+def _safe(scene: Scene, target: str) -> float:
+    return scene.top(scene.parent(target)) if scene.parent(target) in scene.env.obj_body_id else 0.0
+
+
+def _take(scene: Scene, grasp: Grasp, target: str) -> Iterator[Move]:
+    above = grasp.point + np.array([0.0, 0.0, HOVER])
+    hand = scene.hand[0]
+    if hand[2] < above[2]:
+        yield Move(np.array([hand[0], hand[1], above[2]]), 0.0, OPEN, 0.03)
+    yield Move(above, grasp.yaw, OPEN, 0.015)
+    yield Move(grasp.point, grasp.yaw, OPEN, 0.006, 30, fastest=0.6)
+    yield Move(grasp.point, grasp.yaw, CLOSED, hold=CLOSING)
+    height = max(grasp.point[2] + CARRY, _safe(scene, target) + CARRY)
+    yield Move(np.array([*grasp.point[:2], height]), grasp.yaw, CLOSED, 0.03)
+
+
+def _put(scene: Scene, grasp: Grasp, thing: str, target: str, inside: bool) -> Iterator[Move]:
+    offset = scene.position(thing) - scene.hand[0]
+    goal = scene.position(target)
+    height = scene.hand[0][2]
+    over = np.array([goal[0] - offset[0], goal[1] - offset[1], height])
+    yield Move(over, grasp.yaw, CLOSED, 0.01)
+    offset = scene.position(thing) - scene.hand[0]
+    below = scene.hand[0][2] - scene.bottom(thing)
+    rest = scene.top(scene.parent(target)) if inside else goal[2]
+    down = np.array([goal[0] - offset[0], goal[1] - offset[1], rest + below + 0.005])
+    yield Move(down, grasp.yaw, CLOSED, 0.004, 40, fastest=0.5)
+    yield Move(down, grasp.yaw, OPEN, hold=6)
+    yield Move(down + np.array([0.0, 0.0, HOVER]), grasp.yaw, OPEN, 0.02)
