@@ -46,6 +46,8 @@ def _overrides(options: RunOptions) -> list[str]:
     overrides = [*_policies(options.policy), *options.set]
     if options.output is not None:
         overrides.append(f"output={json.dumps(str(options.output))}")
+    if options.episodes is not None:
+        overrides.append(f"episodes={options.episodes}")
     if options.workers is not None:
         overrides.append(f"execution.workers={options.workers}")
     if options.min_success is not None:

@@ -119,6 +119,12 @@ class RunOptions:
         Path | None,
         typer.Option(metavar="DIR", help="Make the run's folder in here instead of in runs/.", show_default=False),
     ] = None
+    episodes: Annotated[
+        int | None,
+        typer.Option(
+            "--episodes-per-task", "--episodes", min=1, metavar="N", help="Starts of each task.", show_default=False
+        ),
+    ] = None
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes instead of one per core.")] = None
     min_success: Annotated[
         float | None, typer.Option(min=0, max=1, help="Exit with 4 if a policy's success rate is below this.")

@@ -56,6 +56,7 @@ def command_of(options: RunOptions) -> tuple[str, ...]:
     """Return the command line that begins such a run, without what concerns one shard or what is printed."""
     single = {
         "--output": options.output,
+        "--episodes-per-task": options.episodes,
         "--workers": options.workers,
         "--min-success": options.min_success,
         "--mode": None if options.mode is None else options.mode.value,
