@@ -20,6 +20,17 @@ Urls = Annotated[str | tuple[str, ...] | None, BeforeValidator(lambda value: _ur
 """An address of a policy server, or several different ones."""
 
 
+Size = Annotated[tuple[int, ...] | None, BeforeValidator(lambda value: _size(value))]
+"""Height and width in pixels."""
+
+
+def _size(value: Any) -> Any:
+    sides = value if isinstance(value, list | tuple) else ()
+    if value is not None and (len(sides) != 2 or not all(type(side) is int and side > 0 for side in sides)):
+        raise ValueError(f"{value!r} is no size; write [HEIGHT, WIDTH] in pixels, as [96, 96]")
+    return value
+
+
 def _urls(value: Any) -> Any:
     if value is None:
         return None
@@ -188,7 +199,7 @@ class ArtifactsConfig(Strict):
     cameras: bool = Field(default=False, strict=True)
     """Keep every camera's picture of every state, bit for bit, as `camera-NAME.mkv`: `vlassess export` makes data sets
     of them."""
-    camera_size: tuple[Count, Count] | None = None
+    camera_size: Size = None
     """[height, width] of what is filmed of a policy that looks at no camera; None: each camera's first size."""
 
     @property
