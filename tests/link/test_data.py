@@ -136,4 +136,14 @@ def test_compared_fields_exist_and_leave_out_what_differs_between_machines() -> 
     names = {field.name for field in dataclasses.fields(EpisodeRecord)}
     assert set(COMPARED) <= names
     left_out = {"attempt", "error", "initial_state", "images_digest", "action_low", "action_high", "clipped"}
-    assert names - set(COMPARED) == left_out | {"seconds", "started", "host", "worker", "schema", "realtime"}
+    assert names - set(COMPARED) == left_out | {
+        "seconds",
+        "started",
+        "host",
+        "worker",
+        "schema",
+        "realtime",
+        "delivered",
+        "disturbed",
+        "reasoning",
+    }
