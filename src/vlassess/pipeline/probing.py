@@ -29,8 +29,9 @@ def ask_questions(run: Path, items: Sequence[WorkItem], stage: Stage, config: Ru
 
     A policy that cannot be reached is left with fewer answers, and that is said; the run's episodes stand as they are.
     """
+    known = said(run)
     for label, spec in stage.policy_specs.items():
-        missing = [each for each in _questions(items, label) if each[0].item_id not in said(run)]
+        missing = [each for each in _questions(items, label) if each[0].item_id not in known]
         if "answer" not in spec.capabilities or not missing:
             continue
         source = stage.side.source_for(label) if label in stage.side.ready() else {}
@@ -62,7 +63,9 @@ def _ask(
 ) -> None:
     deadlines = config.execution.deadlines
     policy = remote_policy(source, deadlines.connect, deadlines.inference)
+    whole = read_lines(run / FILE).good_bytes
     with closing(policy), (run / FILE).open("ab") as file:
+        file.truncate(whole)  # a line that a kill has torn
         for item, asked in questions:
             names = {OBJECTS.get(name, name): name for name in asked.listed}
             options = dict(zip(names, asked.options, strict=True))
