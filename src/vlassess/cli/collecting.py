@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 
 import typer
 from rich.text import Text
@@ -35,7 +34,7 @@ def collect(options: CollectOptions) -> int:
         elif options.resume is not None:
             result = go_on(options.resume, catalog, listener)
     if not options.json:
-        show_result(result, out)
+        show_result(result, out, "collect")
     exported = None
     if not result.interrupted:
         with telling(out, options.json) as told:
@@ -116,8 +115,6 @@ def _show(result: RunResult, exported: Exported | None, as_json: bool) -> None:
         print_json({**result_json(result), "dataset": dataset_json(exported)})
     elif exported is not None:
         console().print(Text(f"data set: {exported.sentence}"), soft_wrap=True)
-    else:
-        sys.stderr.write(f"to finish the collection: vlassess collect --resume {result.run_dir}\n")
 
 
 def _refuse_what_is_settled(options: CollectOptions) -> None:

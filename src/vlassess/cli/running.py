@@ -86,8 +86,8 @@ def result_json(result: RunResult) -> dict[str, object]:
     }
 
 
-def show_result(result: RunResult, out: Console) -> None:
-    """Print the tables and where everything is; on stderr, what is not as it should be and how to go on."""
+def show_result(result: RunResult, out: Console, command: str = "run") -> None:
+    """Print the tables and where everything is; on stderr, what is not as it should be and which command goes on."""
     out.print(render_table(result.summary))
     out.print(Text(f"report: {result.run_dir / 'report.html'}"), soft_wrap=True)
     if result.decision is not None:
@@ -97,7 +97,7 @@ def show_result(result: RunResult, out: Console) -> None:
     if not result.complete and result.exit_code == 0:
         sys.stderr.write(f"to run the rest of its plan anyway: vlassess run --resume {result.run_dir} --continue\n")
     elif not result.complete:
-        sys.stderr.write(f"to finish it: vlassess run --resume {result.run_dir}\n")
+        sys.stderr.write(f"to finish it: vlassess {command} --resume {result.run_dir}\n")
 
 
 def listener_for(quiet: bool, out: Console) -> BarListener | LineListener | QuietListener:
