@@ -56,6 +56,14 @@ class _OneTrace(NoArtifacts):
         return self._request
 
 
+class _AtOnce(StopSwitch):
+    """Stops at the first request: an episode that is cut short anyway need not be waited for."""
+
+    def press(self) -> None:
+        """Ask for the end, now."""
+        self.requests += 2
+
+
 class _Kept:
     def __init__(self) -> None:
         self.records: list[EpisodeRecord] = []
@@ -76,6 +84,7 @@ def trace(config: RunConfig, steps: int, catalog: Catalog, listener: Listener) -
 
     Raises:
         VlassessError: a side cannot be started, the two do not fit, or the episode ended before it was observed.
+        KeyboardInterrupt: it was interrupted.
     """
     label = next(iter(config.policies))
     one = config.model_copy(update={"policies": {label: config.policies[label]}, "episodes": 1, "repeats": 1})
@@ -85,7 +94,7 @@ def trace(config: RunConfig, steps: int, catalog: Catalog, listener: Listener) -
         sides = resolve(quiet, catalog, listener.note)
         item = _first(planned(quiet, benchmark_spec(sides, quiet)), steps)
         stage = stack.enter_context(staged(sides, quiet, (label,)))
-        stop = StopSwitch()
+        stop = _AtOnce()
         stack.enter_context(stop_on_signals(stop))
         work = work_of(quiet, (item,), stage, {}, _OneTrace(folder, steps))
         settings = dataclasses.replace(work.settings, workers=1, attempts=1)
@@ -95,6 +104,8 @@ def trace(config: RunConfig, steps: int, catalog: Catalog, listener: Listener) -
         ending = Coordinator(work, fleet, stage.side, kept, listener, stop).run()
         record = kept.records[-1] if kept.records else None
         file = folder / "trace.npz"
+        if record is None and ending.interrupted:
+            raise KeyboardInterrupt
         if record is None or not file.exists():
             raise TracingError(f"nothing was traced: {ending.reason or 'it was interrupted'}")
         found = load(str(file))

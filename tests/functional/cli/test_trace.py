@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +46,36 @@ def test_a_trace_of_a_policy_that_fails_holds_what_came_before(invoke: Invoke, t
     assert found["executed"] == 2
     assert "nan" in found["error"]
     assert (tmp_path / "walk-p.npz").is_file()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("trace", "walk.yaml", "--set", "benchmark=it.py:Hangs", "--set", f"policies=[{FAKES}:FakePolicy]"),
+        ("check", "benchmark", "it.py:Hangs"),
+    ],
+)
+def test_ctrl_c_ends_it_at_once_and_nothing_is_left(invoke: Invoke, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """A simulator that hangs is not waited for: nothing would be lost."""
+    begun = tmp_path / "begun"
+    code = f"def __init__(self): super().__init__(fault='reset_hangs', fault_once_file={str(begun)!r})"
+    text = f"from vlassess_link.testing import FakeBenchmark\nclass Hangs(FakeBenchmark):\n    {code}\n"
+    (tmp_path / "it.py").write_text(text, encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vlassess", *command], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    until = time.monotonic() + 100
+    while not begun.exists():
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=100)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert time.monotonic() - asked < 60
+    assert not list(tmp_path.glob("*.npz"))
 
 
 @pytest.mark.parametrize(
