@@ -22,6 +22,7 @@ from vlassess.config import load_model
 from vlassess.pipeline.validating import Validated, resume_campaign, start_campaign
 from vlassess.pipeline.validation_store import CampaignDirectory
 from vlassess.pipeline.verifying import verify
+from vlassess.robustness import Adversarial
 from vlassess.robustness.certificates import certify
 from vlassess_link.errors import ContractError
 
@@ -111,11 +112,12 @@ def test_a_certificate_holds_and_one_altered_number_breaks_it(whole: Validated, 
 def test_a_forged_certificate_is_found_out_by_asking_again(whole: Validated) -> None:
     path, paper = papers(whole.folder)["adversarial"][-1]
     verdict = paper.run.verdict
-    assert verdict is not None
-    worse = [*paper.run.values]
-    worse[-1] = tuple(value - 0.01 for value in worse[-1])
-    values = {"value": min(worse[-1]), "values": worse[-1]} if getattr(verdict, "query", -1) == len(worse) - 1 else {}
-    run = certify(dataclasses.replace(paper.run, values=tuple(worse), verdict=dataclasses.replace(verdict, **values)))
+    assert isinstance(verdict, Adversarial)
+    worse = tuple(value - 0.01 for value in verdict.values)
+    values = list(paper.run.values)
+    values[verdict.query] = worse
+    forged = dataclasses.replace(verdict, value=min(worse), values=worse)
+    run = certify(dataclasses.replace(paper.run, values=tuple(values), verdict=forged))
     dataclasses.replace(paper, run=run).signed().write(whole.folder)
     problems = verify(path, None, CATALOG).problems
     paper.write(whole.folder)

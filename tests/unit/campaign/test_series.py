@@ -81,6 +81,6 @@ def test_a_counterexample_from_elsewhere_refutes_what_holds_it() -> None:
 def test_only_what_is_new_is_written() -> None:
     found = series()
     run(found, 5.0)
-    first = {one.item_id: one for one in settled(found, {}.get)}
+    first = {one.item_id: one for one in settled(found, lambda _: None)}
     assert len(first) == 5
     assert settled(found, first.get) == []
