@@ -75,6 +75,18 @@ test-train: $(VENV)-train/.train gl ## Test the training with real PyTorch, in a
 	$(VENV)-train/bin/python -m pip install --quiet --disable-pip-version-check --group test
 	$(VENV)-train/bin/python -m pytest tests/training tests/policies
 
+.PHONY: test-validation
+test-validation: $(VENV)/.run ## Validate a photo classifier and mini-vla at the published radii, in an environment of its own (1 GB)
+	@[[ -x $(VENV)-validation/bin/python ]] || tools/make_venv.sh $(VENV)-validation $(PYTHON)
+	$(VENV)-validation/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(VENV)-validation/bin/python -m pip install --quiet --disable-pip-version-check --group test \
+	    --requirement tests/validation/requirements.txt --editable packages/vlassess-link --editable ".[sim]"
+	VLASSESS_VALIDATION=1 $(VENV)-validation/bin/python -m pytest --slow tests/validation
+
+.PHONY: test-libero
+test-libero: $(VENV)/.test gl ## Test LIBERO against its own API, in an environment of its own (2 GB, some 15 minutes)
+	VLASSESS_LIBERO=1 $(BIN)/python -m pytest tests/benchmarks/libero
+
 .PHONY: test-peers
 test-peers: $(VENV)/.test ## Test the wire against vla-eval and openpi, each in an environment of its own (400 MB)
 	VLASSESS_PEERS=1 $(BIN)/python -m pytest --slow tests/peers tests/link/wire/test_vlaeval.py

@@ -20,7 +20,7 @@ TURN_COST = 0.004
 """Meters of clearance or width that a turn of one radian must gain."""
 RIM_SPREAD = 0.01
 """Meters below the highest point within which the shapes of the wall end."""
-GRIP_DEPTH = 0.045
+GRIP_DEPTH = 0.035
 FLOOR_GAP = 0.012
 
 

@@ -22,6 +22,8 @@ CLOSING = 13
 """Control steps until the fingers meet."""
 HOVER = 0.10
 CARRY = 0.12
+GAP = 0.05
+"""Meters that the lowest point of what is carried stays above its target's highest."""
 LIFTED = 0.03
 HOLLOW = ("bowl", "ramekin", "mug")
 ATTEMPTS = 4
@@ -75,7 +77,7 @@ def pick_and_place(scene: Scene, thing: str, target: str, inside: bool) -> Itera
         grasps = rim_grasps(scene, thing) if _hollow(thing) else body_grasps(scene, thing)
         grasp = grasps[min(attempt, len(grasps) - 1)]
         before = scene.position(thing)[2]
-        yield from _take(scene, grasp, target)
+        yield from _take(scene, grasp, thing, target)
         if scene.position(thing)[2] < before + LIFTED:
             continue
         yield from _put(scene, grasp, thing, target, inside)
@@ -89,7 +91,7 @@ def _safe(scene: Scene, target: str) -> float:
     return scene.top(scene.parent(target)) if scene.parent(target) in scene.env.obj_body_id else 0.0
 
 
-def _take(scene: Scene, grasp: Grasp, target: str) -> Iterator[Move]:
+def _take(scene: Scene, grasp: Grasp, thing: str, target: str) -> Iterator[Move]:
     above = grasp.point + np.array([0.0, 0.0, HOVER])
     hand = scene.hand[0]
     if hand[2] < above[2]:
@@ -97,8 +99,9 @@ def _take(scene: Scene, grasp: Grasp, target: str) -> Iterator[Move]:
     yield Move(above, grasp.yaw, OPEN, 0.015)
     yield Move(grasp.point, grasp.yaw, OPEN, 0.006, 30, fastest=0.6)
     yield Move(grasp.point, grasp.yaw, CLOSED, hold=CLOSING)
-    height = max(grasp.point[2] + CARRY, _safe(scene, target) + CARRY)
-    yield Move(np.array([*grasp.point[:2], height]), grasp.yaw, CLOSED, 0.03)
+    below = grasp.point[2] - scene.bottom(thing)
+    height = max(grasp.point[2] + CARRY, _safe(scene, target) + below + GAP)
+    yield Move(np.array([*grasp.point[:2], height]), grasp.yaw, CLOSED, 0.015)
 
 
 def _put(scene: Scene, grasp: Grasp, thing: str, target: str, inside: bool) -> Iterator[Move]:
