@@ -148,10 +148,13 @@ def _scene(trial: Trial) -> tuple[SceneItem, ...]:
 def _followed(grasped: Sequence[Trial], control: str) -> tuple[ShareOf | None, str | None]:
     if control == "contradictory":
         named = _share([each.chosen == each.asked.named for each in grasped])
-        return named, None if named is None else f"the named candidate was taken in {_text(named)} of grasps"
+        return named, None if named is None else f"the named candidate was taken in {_text(named)} grasps"
     if control == "swapped":
         own = _share([each.chosen == each.asked.original for each in grasped])
-        return own, None if own is None else f"the candidate of the start's own question was taken in {_text(own)}"
+        return (
+            own,
+            None if own is None else f"the candidate of the start's own question was taken in {_text(own)} grasps",
+        )
     return None, None
 
 

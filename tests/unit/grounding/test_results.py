@@ -141,7 +141,7 @@ def test_the_test_of_biases_holds_its_level() -> None:
 def test_controls_say_what_was_followed() -> None:
     trials = [tried(index, "A", "B" if index < 30 else "A", control="contradictory", named="B") for index in range(40)]
     (suite,) = results(trials)
-    assert suite.followed_sentence == "the named candidate was taken in 30 of 40 of grasps"
+    assert suite.followed_sentence == "the named candidate was taken in 30 of 40 grasps"
     swapped = [tried(index, "A", "C", control="swapped", own="C") for index in range(10)]
     (other,) = results(swapped)
     assert other.followed is not None
