@@ -1,6 +1,6 @@
 """Draws ``docs/img/grounding.png``: a start of every answer suite as the agent camera sees it, to be looked at.
 
-Usage: ``python tools/draw_grounding.py``, with the extras `sim` and `link/images` installed. Above each picture, its
+Usage: ``python -m tools.draw_grounding``, with the extras `sim` and `link/images` installed. Above each picture, its
 suite; below, what the robot is told.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import textwrap
 
-from draw_factors import FAINT, FOLDER, IMAGES, INK, LINE, PAPER, ROOT, declare_environment
 from PIL import Image, ImageDraw
 
+from tools.draw_factors import FAINT, FOLDER, IMAGES, INK, LINE, PAPER, ROOT, declare_environment
 from vlassess.config import load_config
 from vlassess.pipeline import planned
 from vlassess_link import Benchmark
