@@ -61,6 +61,11 @@ class Scene:
             return np.array(self.env.sim.data.get_site_xpos(name))
         return np.array(self._data.xpos[self.env.obj_body_id[name]])
 
+    def pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return an object's position (3) and rotation matrix (3, 3)."""
+        body = self.env.obj_body_id[name]
+        return self._data.xpos[body].copy(), self._data.xmat[body].reshape(3, 3).copy()
+
     def parent(self, name: str) -> str:
         """Return the object whose region this is, or its own name."""
         region = self.env.object_sites_dict.get(name)
@@ -110,10 +115,13 @@ class Scene:
 
 def rim_grasps(scene: Scene, name: str) -> list[Grasp]:
     """Return grasps of a bowl's wall, fingers across it; the best, with room and little turning, comes first."""
-    shapes, top = scene.shapes(name), scene.top(name)
+    origin, rotation = scene.pose(name)
+    # In the bowl's own frame: one that leans, in a drawer or on a ramekin, has a high and a low side.
+    shapes = [(points - origin) @ rotation for points in scene.shapes(name)]
+    top = max(points[:, 2].max() for points in shapes)
     wall = np.array([points.mean(axis=0) for points in shapes if points[:, 2].max() > top - RIM_SPREAD])
-    centre = (wall.max(axis=0) + wall.min(axis=0)) / 2
-    radius = float(np.linalg.norm(wall[:, :2] - centre[:2], axis=1).mean())
+    centre = origin + rotation @ ((wall.max(axis=0) + wall.min(axis=0)) / 2)
+    radius = float(np.linalg.norm(wall[:, :2] - wall[:, :2].mean(axis=0), axis=1).mean())
     found = []
     for angle in np.arange(RIM_ANGLES) * (2 * math.pi / RIM_ANGLES):
         outward = np.array([math.cos(angle), math.sin(angle), 0.0])

@@ -74,8 +74,9 @@ def axis_angle(rotation: np.ndarray) -> np.ndarray:
 def pick_and_place(scene: Scene, thing: str, target: str, inside: bool) -> Iterator[Move]:
     """Yield the moves that put a thing onto a target, or into it; begun anew where the thing slips."""
     for attempt in range(ATTEMPTS):
-        grasps = rim_grasps(scene, thing) if _hollow(thing) else body_grasps(scene, thing)
-        grasp = grasps[min(attempt, len(grasps) - 1)]
+        yield from _approach(scene, _grasp(scene, thing, attempt))
+        # Seen anew from near: things may have slid meanwhile.
+        grasp = _grasp(scene, thing, attempt)
         before = scene.position(thing)[2]
         yield from _take(scene, grasp, thing, target)
         if scene.position(thing)[2] < before + LIFTED:
@@ -83,20 +84,25 @@ def pick_and_place(scene: Scene, thing: str, target: str, inside: bool) -> Itera
         yield from _put(scene, grasp, thing, target, inside)
 
 
-def _hollow(thing: str) -> bool:
-    return any(word in thing for word in HOLLOW)
+def _grasp(scene: Scene, thing: str, attempt: int) -> Grasp:
+    grasps = rim_grasps(scene, thing) if any(word in thing for word in HOLLOW) else body_grasps(scene, thing)
+    return grasps[attempt % len(grasps)]
 
 
 def _safe(scene: Scene, target: str) -> float:
     return scene.top(scene.parent(target)) if scene.parent(target) in scene.env.obj_body_id else 0.0
 
 
-def _take(scene: Scene, grasp: Grasp, thing: str, target: str) -> Iterator[Move]:
+def _approach(scene: Scene, grasp: Grasp) -> Iterator[Move]:
     above = grasp.point + np.array([0.0, 0.0, HOVER])
     hand = scene.hand[0]
     if hand[2] < above[2]:
         yield Move(np.array([hand[0], hand[1], above[2]]), 0.0, OPEN, 0.03)
     yield Move(above, grasp.yaw, OPEN, 0.015)
+
+
+def _take(scene: Scene, grasp: Grasp, thing: str, target: str) -> Iterator[Move]:
+    yield Move(grasp.point + np.array([0.0, 0.0, HOVER]), grasp.yaw, OPEN, 0.015)
     yield Move(grasp.point, grasp.yaw, OPEN, 0.006, 30, fastest=0.6)
     yield Move(grasp.point, grasp.yaw, CLOSED, hold=CLOSING)
     below = grasp.point[2] - scene.bottom(thing)
