@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.unit.datasets.support import ABOUT, demonstration
 from vlassess.campaign import BUNDLED_OBSERVATIONS, CampaignConfig
+from vlassess.datasets.lerobot import LeRobotWriter
+from vlassess.datasets.lerobot.files import LIMITS
 from vlassess.pipeline.validation_observations import ObservationsError, fitted, read_observations
 from vlassess_link.benchmarks.recording import input_arrays
 from vlassess_link.data import Observation
@@ -54,6 +57,26 @@ def test_a_runs_inputs(tmp_path: Path) -> None:
     (first,) = read_observations(config(run=str(tmp_path)))
     assert first.observation.instruction == "do 0"
     assert len(read_observations(config(npz=str(folder / "inputs.npz")))) == 2
+
+
+def test_a_data_set_gives_one_frame_of_each_episode_spread_over_tasks(tmp_path: Path) -> None:
+    root = tmp_path / "set"
+    root.mkdir()
+    writer = LeRobotWriter(root, ABOUT, "lossless", LIMITS)
+    made = [demonstration(number) for number in range(5)]
+    for one in made:
+        writer.add(one)
+    writer.close()
+    found = read_observations(config(dataset=str(root), limit=3))
+    assert {one.observation.instruction for one in found} == {"go to 0", "go to 1", "go to 2"}
+    for one in found:
+        _, episode, _, frame = one.source.replace(",", "").split()
+        film = made[int(episode)].cameras[0]
+        assert np.array_equal(one.observation.images["front"], list(film.pictures())[int(frame)])
+        assert one.observation.state is not None
+        expected = made[int(episode)].state
+        assert expected is not None
+        assert one.observation.state == pytest.approx(expected[int(frame)], rel=1e-6)
 
 
 def test_a_folder_of_pictures(tmp_path: Path) -> None:
