@@ -57,6 +57,11 @@ def state_layout() -> Layout:
     )
 
 
+def action_layout() -> Layout:
+    """Return the layout of an action; upstream's controller clips it."""
+    return dataclasses.replace(end_effector_delta(), clip=True)
+
+
 def libero_spec(render: str, orientation: str) -> BenchmarkSpec:
     """Return the whole spec; pure, needs no simulator."""
     image = ImageConvention(orientation=orientation)
@@ -65,7 +70,7 @@ def libero_spec(render: str, orientation: str) -> BenchmarkSpec:
         # Other pixels are another protocol, and the version keeps its numbers from being mixed with upstream's.
         version="1+fast" if render == "fast" else "1",
         tasks=tasks(),
-        action=dataclasses.replace(end_effector_delta(), clip=True),
+        action=action_layout(),
         cameras=tuple(CameraSpec(name, SIZES, image) for name in CAMERAS),
         state=state_layout(),
         control_rate_hz=20.0,

@@ -10,7 +10,7 @@ import numpy as np
 from vlassess_link import ActionChunk, EpisodeStart, Observation, Policy, PolicyIdentity, PolicySpec
 from vlassess_link.errors import ContractError
 
-from .adapter import SETTLING_ACTION
+from .adapter import SETTLING_ACTION, action_layout
 from .geometry import Scene
 from .routine import Move, action_towards, pick_and_place
 
@@ -28,7 +28,10 @@ class Expert(Policy):
 
     def __init__(self) -> None:
         self.spec = PolicySpec(
-            PolicyIdentity("libero-expert", revision="1", weights_digest="none"), cameras=(), privileged=True
+            PolicyIdentity("libero-expert", revision="1", weights_digest="none"),
+            cameras=(),
+            action=action_layout(),
+            privileged=True,
         )
         self._benchmark: Readable | None = None
         self._scene: Scene | None = None
