@@ -212,6 +212,28 @@ def test_the_wall_keeps_a_least_latency() -> None:
     assert trace.seconds == pytest.approx([0.1, 0.1])
 
 
+@given(
+    latency=st.floats(0, 0.6),
+    sigma=st.floats(0, 1),
+    horizon=st.integers(1, 4),
+    flags=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+)
+def test_modelled_time_and_the_walls_run_the_same_episode_where_the_machine_keeps_up(
+    latency: float, sigma: float, horizon: int, flags: tuple[bool, bool, bool]
+) -> None:
+    """The wall's pace on a fake clock, whose policy and simulator take no time but the drawn latency."""
+    drawn, received, traces = Latency("lognormal", latency, sigma), [], []
+    for pace in ("modelled", "wall"):
+        clock, policy, benchmark, trace = FakeClock(), numbered(4), FakeBenchmark(image=0), Trace(pace)
+        time_: Pace = ModelledPace(policy, drawn, 0) if pace == "modelled" else Threadless(policy, clock, drawn)
+        rules = RealTime(pace, drawn, *flags)
+        run_realtime(episode_of(task=FAR, limit=15), benchmark, policy, horizon, (rules, time_, trace))
+        received.append(np.array(benchmark.received))
+        traces.append((trace.stale, trace.skipped, np.round(trace.seconds, 9).tolist()))
+    np.testing.assert_array_equal(received[0], received[1])
+    assert traces[0] == traces[1]
+
+
 class Gated(FunctionPolicy):
     """Answers when it is let."""
 

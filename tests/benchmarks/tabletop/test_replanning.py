@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from vlassess.stats import clopper_pearson
 from vlassess_link import Episode, Policy
 from vlassess_link.benchmarks.attempt import Attempt, Job
 from vlassess_link.benchmarks.pacing import Latency, RealTime
@@ -54,6 +55,23 @@ def test_asked_beside_its_own_motion_it_needs_no_more_steps_than_the_first_wait(
     assert replanning.realtime.stale_steps == 4
     assert replanning.steps <= sync.steps + 8
     assert waiting.steps >= 1.5 * sync.steps
+
+
+@pytest.mark.slow
+def test_modelled_time_agrees_with_the_walls_on_success(
+    tabletop: Tabletop, expert: Callable[..., Any], make_episode: Callable[..., Episode]
+) -> None:
+    """Six starts of a policy that copes with 0.2 s and of one that does not, on the machine's clock too."""
+    for chunk, limit in ((20, 120), (1, 60)):
+        counts = []
+        for pace in ("modelled", "wall"):
+            rules = RealTime(pace, Latency(seconds=0.2))
+            starts = [make_episode(seed=seed, step_limit=limit) for seed in range(6)]
+            records = [record_of(tabletop, expert(chunk=chunk), start, rules) for start in starts]
+            counts.append(sum(record.counts_as == "success" for record in records))
+        bounds = clopper_pearson(counts[1], 6)
+        assert bounds is not None
+        assert bounds.low <= counts[0] / 6 <= bounds.high, counts
 
 
 def test_a_horizon_beyond_the_chunk_is_refused(expert: Callable[..., Any]) -> None:
