@@ -69,14 +69,14 @@ def test_a_data_set_gives_one_frame_of_each_episode_spread_over_tasks(tmp_path: 
     writer.close()
     found = read_observations(config(dataset=str(root), limit=3))
     assert {one.observation.instruction for one in found} == {"go to 0", "go to 1", "go to 2"}
-    for one in found:
-        _, episode, _, frame = one.source.replace(",", "").split()
+    for named in found:
+        _, episode, _, frame = named.source.replace(",", "").split()
         film = made[int(episode)].cameras[0]
-        assert np.array_equal(one.observation.images["front"], list(film.pictures())[int(frame)])
-        assert one.observation.state is not None
+        assert np.array_equal(named.observation.images["front"], list(film.pictures())[int(frame)])
+        assert named.observation.state is not None
         expected = made[int(episode)].state
         assert expected is not None
-        assert one.observation.state == pytest.approx(expected[int(frame)], rel=1e-6)
+        assert named.observation.state == pytest.approx(expected[int(frame)], rel=1e-6)
 
 
 def test_a_folder_of_pictures(tmp_path: Path) -> None:
