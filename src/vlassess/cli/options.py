@@ -264,6 +264,14 @@ class DoctorOptions:
     """Options of ``vlassess doctor``."""
 
     output: Annotated[Path, typer.Option(metavar="DIR", help="Folder whose disk is looked at.")] = Path("runs")
+    build: Annotated[
+        list[str],
+        typer.Option(
+            metavar="BENCHMARK",
+            help="Build this benchmark's own environment now, not at its first run. Repeatable.",
+            show_default=False,
+        ),
+    ] = dataclasses.field(default_factory=_none)
     json: Json = False
 
 

@@ -12,7 +12,7 @@ from vlassess.execution.coordinator import (
 )
 from vlassess.execution.fleet import Fleet
 from vlassess.execution.handout import BlockedHandOut, DurationModel, Queue, group_of
-from vlassess.execution.interpreters import Environment, prepare
+from vlassess.execution.interpreters import Environment, prepare, ready
 from vlassess.execution.launch import WorkerLaunch, in_environment, worker_launch
 from vlassess.execution.ledger import attempts_by_item
 from vlassess.execution.policies import PolicySide
@@ -61,6 +61,7 @@ __all__ = [
     "in_environment",
     "label_of",
     "prepare",
+    "ready",
     "probe",
     "replicated",
     "server_launch",

@@ -75,16 +75,31 @@ def prepare(wanted: Interpreter, benchmark: str, note: Note) -> Environment:
         return inspect(wanted.python, benchmark)
     if wanted.requirements is None:
         raise PluginError(f"{benchmark}: the interpreter has neither python nor requirements; give one of them")
-    pinned = read_pinned(wanted.requirements)
-    python, version = choose_python(wanted.requires_python, benchmark)
-    key = {"requirements": pinned, "python": version, "platform": sysconfig.get_platform()}
-    folder = cache_folder() / "environments" / content_id(key)
-    found = _whole(folder)
+    order = _order(wanted, wanted.requirements, benchmark)
+    found = _whole(order.folder)
     if found is not None:
         return found
     text = f"another process builds the environment of {benchmark}; waiting for it"
-    with locked(folder.with_suffix(".lock"), lambda: note(text)):
-        return _whole(folder) or _build(_Order(wanted, benchmark, pinned, python, folder), note)
+    with locked(order.folder.with_suffix(".lock"), lambda: note(text)):
+        return _whole(order.folder) or _build(order, note)
+
+
+def ready(wanted: Interpreter, benchmark: str) -> Environment | None:
+    """Return the interpreter that a benchmark asks for where it is there already; builds nothing.
+
+    Raises:
+        PluginError: it is there and cannot be used, or could not be built; says why and how to mend it.
+    """
+    if wanted.python is not None:
+        return inspect(wanted.python, benchmark)
+    return None if wanted.requirements is None else _whole(_order(wanted, wanted.requirements, benchmark).folder)
+
+
+def _order(wanted: Interpreter, requirements: Path, benchmark: str) -> _Order:
+    pinned = read_pinned(requirements)
+    python, version = choose_python(wanted.requires_python, benchmark)
+    key = {"requirements": pinned, "python": version, "platform": sysconfig.get_platform()}
+    return _Order(wanted, benchmark, pinned, python, cache_folder() / "environments" / content_id(key))
 
 
 def inspect(python: Path, benchmark: str) -> Environment:
