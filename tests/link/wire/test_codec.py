@@ -206,6 +206,11 @@ def test_broken_frames_are_refused(frame: bytes) -> None:
         codec.unpack(frame)
 
 
+def test_nesting_beyond_the_unpacker_has_a_reason() -> None:
+    with pytest.raises(DecodeError, match=r"is no message: StackError$"):
+        codec.unpack_map(b"\x91" * 5000 + b"\xc0")
+
+
 def test_nesting_is_bounded_at_the_receiver() -> None:
     value: Any = 0
     for _ in range(codec.MAX_DEPTH + 2):

@@ -107,6 +107,13 @@ def test_an_address_that_cannot_be_bound_is_one_sentence(host: str) -> None:
         PolicyServer(Counter(), host=host, port=taken.getsockname()[1])
 
 
+def test_a_host_that_is_no_address_is_named() -> None:
+    with pytest.raises(
+        WireError, match=r"^cannot listen on 300\.1\.1\.1:0: '300\.1\.1\.1' is no address of this machine$"
+    ):
+        PolicyServer(Counter(), host="300.1.1.1")
+
+
 def test_closing_lets_a_running_answer_end() -> None:
     model = Counter()
     server = PolicyServer(model)

@@ -146,7 +146,9 @@ def unpack_map(packed: Buffer) -> Any:
             max_map_len=MAX_MEMBERS,
         )
     except (ValueError, msgpack.exceptions.UnpackException, RecursionError, TypeError, OverflowError) as error:
-        raise DecodeError(f"the frame of {len(packed)} bytes is no message: {error or type(error).__name__}") from None
+        raise DecodeError(
+            f"the frame of {len(packed)} bytes is no message: {str(error) or type(error).__name__}"
+        ) from None
 
 
 def _packb(encoded: Any) -> bytes:

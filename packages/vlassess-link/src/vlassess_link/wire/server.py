@@ -50,7 +50,10 @@ def bind(host: str, port: int) -> socket.socket:
         listening = socket.create_server((host, port), backlog=256)
     except (OSError, OverflowError) as error:
         # create_server() puts the address into strerror; the number alone gives the plain reason.
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        number = error.errno if isinstance(error, OSError) else None
+        if number is not None and number < 0:  # of getaddrinfo(), which strerror() does not know
+            raise WireError(f"cannot listen on {host}:{port}: {host!r} is no address of this machine") from None
+        reason = os.strerror(number) if number else str(error)
         raise WireError(f"cannot listen on {host}:{port}: {reason}; choose another port (0: any free one)") from None
     # Connections inherit these from the socket that accepts them.
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
