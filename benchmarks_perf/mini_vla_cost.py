@@ -1,4 +1,4 @@
-"""What mini-vla costs to ask, alone and in batches, and to load; ``python benchmarks_perf/mini_vla_cost.py``.
+"""What mini-vla costs to ask, alone and in batches, and to load; ``python benchmarks_perf/mini_vla_cost.py [WEIGHTS]``.
 
 A call is what a server's thread runs for it: pictures halved, words numbered, the network, chunks made. CPU
 milliseconds of the whole process, median of several blocks; alone and in batches in turn, so that a machine that
@@ -8,6 +8,7 @@ slows down slows both.
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -50,10 +51,10 @@ def block(call: Callable[[], object]) -> float:
     return 1000 * (time.process_time() - before) / calls
 
 
-def main() -> None:
-    """Measure and print everything."""
+def main(weights: str = "") -> None:
+    """Measure and print everything, of the weights that come with it or of another file."""
     before = time.process_time()
-    model: Any = load_target(f"{SCRIPT}:MiniVla", PredictModelServer, {})
+    model: Any = load_target(f"{SCRIPT}:MiniVla", PredictModelServer, {"weights": weights})
     model.load()
     bench("mini_vla.load_cpu_ms", 1000 * (time.process_time() - before))
     observations = seen(max(BATCHES))
@@ -70,4 +71,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

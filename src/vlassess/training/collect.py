@@ -20,8 +20,8 @@ from vlassess_link.policies.base import Policy
 
 CHUNK = 10
 POSITION_SCALE, ROTATION_SCALE = 0.05, 0.5
-_SEEN_ENOUGH = 0.65
-_LONGEST = 150
+_ALONE, _AT_MOST = 0.4, 0.65
+"""Shares of the step limit: when a policy that drives alone has shown enough, and when an episode ends."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Driving:
 
     Attributes:
         policy: The half-trained policy, None for the teacher alone.
-        alone: Share of episodes that the policy drives to the end; in half of the others it hands over to the
-            teacher somewhere, the rest is the teacher's.
+        alone: Share of episodes that the policy drives until it should have been done, and the teacher from there; in
+            half of the others it hands over earlier, the rest is the teacher's.
         kept: Share of the steps between two looks whose frames are kept as well.
         noise: An episode's moves are disturbed by one of these, in units of the farthest move.
         pushes: How often a step begins a push, or a slip of the fingers, of a few steps.
@@ -100,7 +100,7 @@ class _Episode:
         if driving.policy is not None:
             drawn = float(rng.uniform())
             mixed = int(rng.integers(5, 60)) if drawn < (1 + driving.alone) / 2 else 0
-            self._hands_over = _LONGEST if drawn < driving.alone else mixed
+            self._hands_over = int(_ALONE * self._job.step_limit) if drawn < driving.alone else mixed
         self._kick = np.zeros(7)
         self._kicked = 0
 
@@ -113,7 +113,7 @@ class _Episode:
             driving.policy.reset(start, 0)
         frames: list[Frame] = []
         chunk, used = np.zeros((1, 7)), self._horizon
-        for step in range(int(_SEEN_ENOUGH * self._job.step_limit)):
+        for step in range(int(_AT_MOST * self._job.step_limit)):
             asked = used >= self._horizon
             if asked or rng.uniform() < driving.kept:
                 scene = world.scene()

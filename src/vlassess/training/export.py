@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -57,17 +59,22 @@ def export(network: MiniVlaNetwork, path: Path, words: Any) -> None:
         torch.ones(2, shape.length, dtype=torch.int64),
     )
     batch = torch.export.Dim("batch", min=1, max=1024)
-    program = torch.onnx.export(
-        answering,
-        example,
-        input_names=["agent", "wrist", "state", "tokens"],
-        output_names=["actions"],
-        dynamic_shapes={name: {0: batch} for name in ("agent", "wrist", "state", "tokens")},
-        dynamo=True,
-        verbose=False,
-    )
+    # The exporter tells everybody about libraries that it does not need, and warns about itself.
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = torch.onnx.export(
+            answering,
+            example,
+            input_names=["agent", "wrist", "state", "tokens"],
+            output_names=["actions"],
+            dynamic_shapes={name: {0: batch} for name in ("agent", "wrist", "state", "tokens")},
+            dynamo=True,
+            verbose=False,
+        )
     assert program is not None
     model = program.model_proto
+    _forget_where(model)
     _halve(model)
     stored = {"known": words.known, "buckets": words.buckets, "length": words.length}
     shape_text = json.dumps(dataclasses.asdict(shape))
@@ -75,6 +82,14 @@ def export(network: MiniVlaNetwork, path: Path, words: Any) -> None:
     scratch = path.with_suffix(".partial")
     onnx.save(model, scratch)
     scratch.replace(path)
+
+
+def _forget_where(model: onnx.ModelProto) -> None:
+    """Drop the stack traces that the exporter notes: they name folders of whoever trained."""
+    graph = model.graph
+    for part in (graph, *graph.node, *graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        del part.metadata_props[:]
+        part.doc_string = ""
 
 
 def _halve(model: onnx.ModelProto) -> None:

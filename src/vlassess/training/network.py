@@ -1,9 +1,9 @@
 """The network of ``mini-vla``: two small image encoders that the instruction modulates, and a head for a chunk.
 
-Images are 64x64 inside. Each encoder is four convolutions; the instruction scales and shifts the features of the
-last two (FiLM, Perez et al. 2018, arXiv:1709.07871). What it then sees is told as expected image
-coordinates (spatial softmax, Levine et al. 2016, arXiv:1504.00702) and means of the features. A second head says
-where target and goal are; it is taught beside the actions and is left out of what is exported.
+Images are 64x64 inside. Each encoder is four convolutions, the last one separable; the instruction scales and
+shifts the features of the last two (FiLM, Perez et al. 2018, arXiv:1709.07871). What it then sees is told as expected
+image coordinates (spatial softmax, Levine et al. 2016, arXiv:1504.00702) and means of the features. A second head
+says where target and goal are; it is taught beside the actions and is left out of what is exported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Shape:
     length: int = 32
     chunk: int = 10
     text: int = 64
-    channels: tuple[int, int, int, int] = (16, 16, 32, 32)
+    channels: tuple[int, int, int, int] = (16, 32, 32, 48)
     hidden: int = 832
 
 
@@ -74,7 +74,8 @@ class ImageEncoder(nn.Module):
         self.stem = nn.Conv2d(3, a, 4, stride=2, padding=1)
         self.down = nn.Conv2d(a, b, 3, stride=2, padding=1)
         self.first = nn.Conv2d(b, c, 3, padding=1)
-        self.last = nn.Conv2d(c, d, 3, padding=1)
+        self.around = nn.Conv2d(c, c, 3, padding=1, groups=c)
+        self.last = nn.Conv2d(c, d, 1)
         self.film = nn.Linear(text, 2 * c + 2 * d)
         self.split = (c, c, d, d)
         self.score = nn.Conv2d(d, PLACES, 1)
@@ -94,7 +95,7 @@ class ImageEncoder(nn.Module):
         seen = functional.relu(self.stem(image))
         seen = functional.relu(self.down(seen))
         seen = functional.relu(torch.addcmul(shift, self.first(seen), 1.0 + scale))
-        seen = functional.relu(torch.addcmul(shift2, self.last(seen), 1.0 + scale2))
+        seen = functional.relu(torch.addcmul(shift2, self.last(self.around(seen)), 1.0 + scale2))
         weights = torch.softmax(_planes(self.score(seen)).float(), 2)
         with torch.autocast("cpu", enabled=False):  # half precision would round places to a third of a pixel
             places = weights @ self.grid

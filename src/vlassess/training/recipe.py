@@ -88,7 +88,7 @@ class Recipe:
 _WHOLE = Recipe(
     "mini-vla",
     ("pick", "place", "stack"),
-    (Round(600, 1500), Round(400, 1200), Round(400, 1200), Round(600, 1600)),
+    (Round(600, 1200), Round(400, 900), Round(400, 900), Round(400, 1000)),
 )
 
 RECIPES: Mapping[str, Recipe] = {

@@ -25,7 +25,7 @@ _HOVER, _CARRY, _LIFTED = 0.078, 0.118, 0.15
 _DROP = 0.008
 _SLOPE = 4.0
 _CLOSE_WITHIN, _STAY_CLOSED_WITHIN, _OPEN_WITHIN = 0.009, 0.015, 0.012
-_ALIGNED = 0.15
+_ALIGNED = 0.25
 _CLOSING, _CLOSING_ON, _OPENING = 5, 3, 3
 
 
@@ -133,8 +133,10 @@ class _Plan:
         place = np.where(carrying[:, None], self._scene.goals, self._grip)
         low = place[:, 2] + np.where(carrying, _DROP, 0.0)
         top = place[:, 2] + np.where(carrying, _CARRY, _HOVER)
-        slack = np.abs(self._misaligned()) * ~self._held
-        height = np.clip(low + _SLOPE * (self._away(place) - 0.008) + 0.3 * (slack - _ALIGNED), low, top)
+        funnel = low + _SLOPE * (self._away(place) - 0.008)
+        # While it still has to turn it comes no lower. Open fingers go round a block, so it need not rise either.
+        turning = low + 0.3 * (np.abs(self._misaligned()) * ~self._held - _ALIGNED)
+        height = np.clip(np.maximum(funnel, np.minimum(turning, self._hand[:, 2])), low, top)
         upwards = (self._held & ~self._has_goal) | placed
         height = np.where(upwards, self._grip[:, 2] + _LIFTED, height)
         missing = np.column_stack((place[:, :2], height)) - self._hand
