@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -97,6 +98,33 @@ def test_the_pytest_plugin_fails_with_the_reason(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 1 passed" in done.stdout
     assert "Nothing of an episode leaks into the next one. But:" in done.stdout
+
+
+def test_the_pytest_plugin_passes_nothing_that_was_not_tried(tmp_path: Path) -> None:
+    (tmp_path / "dying.py").write_text(
+        "import os\nfrom vlassess_link.testing import FakeBenchmark\n"
+        "class Dying(FakeBenchmark):\n    def reset(self, episode): os._exit(9)\n",
+        encoding="utf-8",
+    )
+    done = pytest_run(tmp_path, "--vlassess-benchmark", "dying.py:Dying", "-k", "seeds_differ")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "not tried: it ended the process (exit code 9) in reset_is_deterministic" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--vlassess-policy", "none.py:X", "-k", "chunk"), r"there is no file .*none\.py; mend the path"),
+        (("--vlassess-policy", "none.py:X", "--vlassess-params", "[1]"), "is no JSON object"),
+    ],
+)
+def test_the_pytest_plugin_says_what_it_cannot_examine(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = pytest_run(tmp_path, *arguments)
+    said = done.stdout + done.stderr
+    assert done.returncode in (1, 4), said
+    assert re.search(words, said), said
+    assert "Traceback" not in said
+    assert "folder.py:" not in said
 
 
 def test_an_ordinary_pytest_run_is_not_touched(tmp_path: Path) -> None:

@@ -84,6 +84,22 @@ def test_observations_are_made_from_the_spec() -> None:
     assert shown[0].state.shape == (2,)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--params-json", "["), "is no JSON"),
+        (("--params-json", "[1]"), "is no JSON object"),
+        (("--benchmark", "{}"), "is not as"),
+    ],
+)
+def test_arguments_that_are_no_json_are_refused(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["policy", "a:B", *arguments])
+    assert words in capsys.readouterr().err
+
+
 def test_the_command_examines_a_policy(capfd: pytest.CaptureFixture[str]) -> None:
     only = ["--only", "reset_forgets", "--only", "chunk_is_as_declared"]
     assert main(["policy", "tests.link.testing.policy_twins:KeepsQueue", *only]) == 1

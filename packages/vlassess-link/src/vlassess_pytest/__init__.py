@@ -43,6 +43,8 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         params = json.loads(config.getoption("--vlassess-params"))
     except ValueError as error:
         raise pytest.UsageError(f"--vlassess-params is no JSON: {error}") from None
+    if not isinstance(params, dict):
+        raise pytest.UsageError("--vlassess-params is no JSON object, as '{\"speed\": 0.5}'")
     kit = Kit.from_parent(session, name=f"{kind} {subject}")
     kit.examine = _examiner(kind, subject, params, benchmark)
     items.extend(kit.collect())
@@ -64,12 +66,16 @@ class Kit(pytest.Collector):
     def result_of(self, name: str) -> Any:
         """Return what came of a check."""
         if self._found is None:
-            self._found = self.examine().results
+            errors: Any = importlib.import_module("vlassess_link.errors")
+            try:
+                self._found = self.examine().results
+            except errors.VlassessError as error:
+                raise NotKept(str(error)) from error
         return next(result for result in self._found if result.name == name)
 
 
 class NotKept(Exception):
-    """The subject breaks its contract."""
+    """The subject breaks its contract, or cannot be examined."""
 
 
 class CheckItem(pytest.Item):
@@ -81,9 +87,9 @@ class CheckItem(pytest.Item):
         """Pass, fail or skip as the check did."""
         assert isinstance(self.parent, Kit)
         result = self.parent.result_of(self.name)
-        if result.status == "skipped":
+        if result.status == "skipped" and not result.untried:
             pytest.skip(result.reason)
-        if result.status == "failed":
+        if result.status != "passed":
             raise NotKept(f"{self.sentence} But: {result.reason}\n{result.traceback}".rstrip())
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:

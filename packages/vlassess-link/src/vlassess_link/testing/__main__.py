@@ -83,7 +83,7 @@ def _say(out: TextIO, what: Any) -> None:
 
 
 def _report(options: argparse.Namespace, hearer: Hearer) -> KitReport:
-    params = json.loads(options.params_json)
+    params = options.params_json
     if options.what == "benchmark":
         subject = benchmark_subject(options.subject, params, options.expert, options.tasks)
         try:
@@ -92,8 +92,9 @@ def _report(options: argparse.Namespace, hearer: Hearer) -> KitReport:
             subject.benchmark.close()
     # Needs a newer Python than simulators have.
     kit: Any = importlib.import_module("vlassess_link.testing.policy_kit")
-    benchmark = json.loads(options.benchmark) if options.benchmark else None
-    report: KitReport = kit.examine_policy(options.subject, params, benchmark, options.only, hearer, options.seconds)
+    report: KitReport = kit.examine_policy(
+        options.subject, params, options.benchmark, options.only, hearer, options.seconds
+    )
     return report
 
 
@@ -112,11 +113,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m vlassess_link.testing", description="Run a conformance kit.")
     parser.add_argument("what", choices=("benchmark", "policy", "courses"))
     parser.add_argument("subject", nargs="?", default="", help="file.py:Class, module:Class; for a policy also its url")
-    parser.add_argument("--params-json", default="{}", metavar="JSON", help="constructor arguments as a JSON object")
+    parser.add_argument(
+        "--params-json", default={}, type=_object, metavar="JSON", help="constructor arguments as a JSON object"
+    )
     parser.add_argument("--expert", metavar="TARGET", help="a policy that succeeds on the benchmark")
     parser.add_argument("--tasks", type=int, default=MOST_TASKS, metavar="N", help="tasks of the benchmark to try")
     parser.add_argument(
-        "--benchmark", metavar="JSON", help='{"target": ..., "params": ...}: whose observations it gets'
+        "--benchmark",
+        type=_benchmark,
+        metavar="JSON",
+        help='{"target": ..., "params": ...}: whose observations it gets',
     )
     parser.add_argument("--only", action="append", metavar="NAME", help="this check alone; repeatable")
     parser.add_argument(
@@ -124,6 +130,23 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--supervised", action="store_true", help=argparse.SUPPRESS)
     return parser
+
+
+def _object(text: str) -> Dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError(f"{text!r} is no JSON object, as {{}}")
+    return found
+
+
+def _benchmark(text: str) -> Dict[str, Any]:
+    found = _object(text)
+    if not isinstance(found.get("target"), str) or not isinstance(found.get("params", {}), dict):
+        raise argparse.ArgumentTypeError(f'{text!r} is not as {{"target": "adapter.py:Kitchen", "params": {{}}}}')
+    return found
 
 
 def _set_stdout_aside() -> TextIO:

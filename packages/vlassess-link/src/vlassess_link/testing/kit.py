@@ -21,6 +21,7 @@ from vlassess_link.errors import (
 )
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+NOT_TRIED = "not tried: "
 
 SILENT = (InferenceTimeout, ConnectionLost, PolicyHangs, PolicyUnavailable)
 """After these nobody answers any more, and every further check would only wait as long again."""
@@ -69,6 +70,11 @@ class CheckResult:
     reason: str = ""
     seconds: float = 0.0
     traceback: str = ""
+
+    @property
+    def untried(self) -> bool:
+        """Whether the subject had died or fallen silent before it: nobody knows whether it holds."""
+        return self.status == SKIPPED and self.reason.startswith(NOT_TRIED)
 
 
 @dataclass(frozen=True)
@@ -163,7 +169,7 @@ def run_checks(kit: str, named: str, checks: Sequence[Check[S]], subject: S, hea
 
 def untried(check: Check[Any], why: str) -> CheckResult:
     """Return the result of a check that was not tried."""
-    return CheckResult(check.name, check.sentence, SKIPPED, f"not tried: {why}")
+    return CheckResult(check.name, check.sentence, SKIPPED, f"{NOT_TRIED}{why}")
 
 
 def run_check(check: Check[S], subject: S) -> CheckResult:
