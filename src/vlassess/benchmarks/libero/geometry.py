@@ -16,6 +16,8 @@ WIDEST = 0.075
 """Meters that fit between the open fingers."""
 FINGER = 0.022
 """Meters from the middle of a gripped wall to the middle of an open finger on either side."""
+PALM, PALM_HALF = 0.09, 0.09
+"""Meters from the fingertips up to the hand's broad part, and half its width."""
 TURN_COST = 0.004
 """Meters of clearance or width that a turn of one radian must gain."""
 RIM_SPREAD = 0.01
@@ -128,9 +130,17 @@ def rim_grasps(scene: Scene, name: str) -> list[Grasp]:
         point = centre + radius * outward
         yaw = _least_turn(angle)
         outside = point + FINGER * outward
-        room = min(scene.clearance(outside + up, (name,)) for up in (np.zeros(3), np.array([0.0, 0.0, 0.03])))
+        fingers = min(scene.clearance(outside + up, (name,)) for up in (np.zeros(3), np.array([0.0, 0.0, 0.03])))
+        room = min(fingers, hand_room(scene, Grasp(point, yaw), name))
         found.append((min(room, 0.03) - TURN_COST * abs(yaw), Grasp(point, yaw)))
     return [grasp for _, grasp in sorted(found, key=lambda pair: -pair[0])]
+
+
+def hand_room(scene: Scene, grasp: Grasp, name: str) -> float:
+    """Return the least distance of anything but a thing from the hand that holds it: broad along its fingers' way."""
+    across = np.array([-math.sin(grasp.yaw), math.cos(grasp.yaw), 0.0])
+    places = (grasp.point + side * across + np.array([0.0, 0.0, PALM]) for side in (-PALM_HALF, 0.0, PALM_HALF))
+    return min(scene.clearance(place, (name,)) for place in places)
 
 
 def body_grasps(scene: Scene, name: str) -> list[Grasp]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .geometry import Grasp, Scene, body_grasps, rim_grasps
+from .geometry import Grasp, Scene, body_grasps, hand_room, rim_grasps
 
 GAIN = 2.5
 REACH = 0.05
@@ -24,6 +24,8 @@ HOVER = 0.10
 CARRY = 0.12
 GAP = 0.05
 """Meters that the lowest point of what is carried stays above its target's highest."""
+RAISE, HIGHEST = 0.05, 1.5
+WAY_GAP = 0.02
 LIFTED = 0.03
 HOLLOW = ("bowl", "ramekin", "mug")
 ATTEMPTS = 4
@@ -74,7 +76,7 @@ def axis_angle(rotation: np.ndarray) -> np.ndarray:
 def pick_and_place(scene: Scene, thing: str, target: str, inside: bool) -> Iterator[Move]:
     """Yield the moves that put a thing onto a target, or into it; begun anew where the thing slips."""
     for attempt in range(ATTEMPTS):
-        yield from _approach(scene, _grasp(scene, thing, attempt))
+        yield from _approach(scene, thing, _grasp(scene, thing, attempt))
         # Seen anew from near: things may have slid meanwhile.
         grasp = _grasp(scene, thing, attempt)
         before = scene.position(thing)[2]
@@ -93,12 +95,28 @@ def _safe(scene: Scene, target: str) -> float:
     return scene.top(scene.parent(target)) if scene.parent(target) in scene.env.obj_body_id else 0.0
 
 
-def _approach(scene: Scene, grasp: Grasp) -> Iterator[Move]:
+def _approach(scene: Scene, thing: str, grasp: Grasp) -> Iterator[Move]:
     above = grasp.point + np.array([0.0, 0.0, HOVER])
     hand = scene.hand[0]
-    if hand[2] < above[2]:
-        yield Move(np.array([hand[0], hand[1], above[2]]), 0.0, OPEN, 0.03)
+    height = max(hand[2], above[2])
+    while _blocked(scene, thing, grasp.yaw, np.array([*hand[:2], height]), np.array([*above[:2], height])):
+        height += RAISE
+        if height > HIGHEST:
+            break
+    if height > hand[2]:
+        yield Move(np.array([hand[0], hand[1], height]), 0.0, OPEN, 0.03)
+    if _blocked(scene, thing, grasp.yaw, hand, above):
+        yield Move(np.array([*above[:2], height]), grasp.yaw, OPEN, 0.02)
     yield Move(above, grasp.yaw, OPEN, 0.015)
+
+
+def _blocked(scene: Scene, thing: str, yaw: float, begin: np.ndarray, end: np.ndarray) -> bool:
+    """Whether something is in the hand's straight way, its fingertips or its broad part."""
+    for share in np.linspace(0.2, 1.0, 9):
+        place = begin + share * (end - begin)
+        if min(scene.clearance(place, (thing,)), hand_room(scene, Grasp(place, yaw), thing)) < WAY_GAP:
+            return True
+    return False
 
 
 def _take(scene: Scene, grasp: Grasp, thing: str, target: str) -> Iterator[Move]:
