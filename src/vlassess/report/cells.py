@@ -43,7 +43,7 @@ WORDS = {"cell": 12, "control": 8, "verdict": 9, "audit": 8}
 """Columns that may be folded, and how narrow they may become."""
 CELL = 18
 """How narrow a cell's name may become where there is room."""
-WIDE = 122
+WIDE = 118
 """Columns of a terminal that hold a row on one line."""
 
 
