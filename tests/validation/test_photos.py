@@ -47,7 +47,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Validated:
         "observations": {"images": str(folder)},
         "families": [{"family": "rotation", "radii": list(RADII)}],
         "specification": {"kind": "answers"},
-        "solver": {"budget": 1500, "cover": 0.005},
+        "solver": {"budget": 600, "cover": 0.01},
         "draws": 30,
         "output": str(folder / "campaigns"),
     }
