@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -150,6 +151,20 @@ def test_other_weights_are_another_policy(tmp_path: Path) -> None:
     other = load_target(TARGET, PredictModelServer, {"weights": str(copy)}).spec.identity
     assert bundled.weights_digest != other.weights_digest
     assert bundled.script_digest == other.script_digest
+
+
+def test_the_weak_sibling_is_another_policy_of_the_same_kind(model: Any) -> None:
+    weak = load_target(f"{SCRIPTS / 'mini_vla_weak.py'}:MiniVlaWeak", PredictModelServer, {})
+    weak.load()
+    assert weak.spec.identity.name == "mini-vla-weak"
+    assert weak.spec.identity.weights_digest != model.spec.identity.weights_digest
+    assert (weak.spec.state, weak.spec.action, weak.spec.chunk) == (model.spec.state, model.spec.action, 10)
+    assert np.abs(ask(weak, observations(2)) - ask(model, observations(2))).max() > 1e-3
+
+
+def test_weights_name_no_folder_of_whoever_trained_them() -> None:
+    for file in (SCRIPTS / "weights").glob("*.onnx"):
+        assert not re.search(rb"/(?:home|root|tmp|Users)/|site-packages", file.read_bytes()), file.name
 
 
 def test_a_missing_or_broken_file_is_named(tmp_path: Path) -> None:
