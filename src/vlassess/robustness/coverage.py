@@ -45,12 +45,11 @@ class CoverageSearch(HoelderSearch):
         self._cover = settings.covered(dimension)
         self._limit = self._cover * (1.0 + ROUNDING)
         self._probes = settings.probes
-        self._hunt = Hunt(dimension) if settings.hunt and dimension > 1 else None
+        self._hunt = Hunt(dimension, self._corners()) if settings.hunt and dimension > 1 else None
 
     def steps(self) -> Steps:
         """Return the work."""
         yield from self._begin()
-        yield from self._corners()
         while True:
             if self._hunt is not None and self._hunt.due:
                 yield from self._pursue(self._hunt)
@@ -71,16 +70,11 @@ class CoverageSearch(HoelderSearch):
         if self._hunt is not None:
             self._hunt.see(point, value)
 
-    def _corners(self) -> Part:
-        """Ask at the corners of the box that are not at the ends of the curve."""
+    def _corners(self) -> list[Point]:
+        """Return the corners of the box that are not at the ends of the curve."""
         seen = {self.curve.point(0.0), self.curve.point(1.0)}
-        corners = itertools.product((0.0, 1.0), repeat=self.dimension) if self._hunt is not None else ()
-        positions = sorted(self.curve.position(corner) for corner in corners)
-        left = [position for position in positions if self.curve.point(position) not in seen]
-        while left:
-            room = self.ramp.room()
-            yield from self._place(left[:room])
-            left = left[room:]
+        corners = itertools.product((0.0, 1.0), repeat=self.dimension)
+        return [corner for corner in corners if self.curve.point(self.curve.position(corner)) not in seen]
 
     def _place(self, positions: list[float]) -> Generator[Question, list[Row], list[Row]]:
         """Ask anywhere on the curve, for what it tells about the objective."""

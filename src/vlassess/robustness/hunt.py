@@ -19,12 +19,21 @@ TURN = 60
 """Queries per parameter of one turn: the first before bounds are looked at, a second where these lead nowhere."""
 JUMPS = 3
 """How often in a row the local model is asked, as long as each time the best value falls."""
+REST = 2
+"""Rounds without a better value for which it is not asked after it was wrong."""
 
 
 class Hunt:
     """Says where to look next, round by round, and remembers what was seen by whomever."""
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, corners: Sequence[Point] = ()) -> None:
+        """Start.
+
+        Args:
+            dimension: Number of parameters N.
+            corners: Places to look at right after the middle if the objective falls from there to all that was seen
+                before, else when half of the turn is over.
+        """
         self._dimension = dimension
         self._rectangles = Rectangles(dimension, locally_biased=False)
         self._points: list[Point] = []
@@ -32,7 +41,8 @@ class Hunt:
         self._table = np.empty((0, dimension))
         self._round: list[Point] = []
         self._answers: list[float] = []
-        self._jumps = 0
+        self._corners, self._falls = list(corners), False
+        self._jumps, self._rest = 0, 0
         self._best = np.inf
         self._made = 0
         self._turns = 1
@@ -68,6 +78,8 @@ class Hunt:
             if jump is not None:
                 return [jump]
             self._jumps = 0
+        if not self._round and self._corners and (self._falls or self._made > TURN * self._dimension // 2):
+            return self._corners[:room]
         if not self._round:
             self._round = self._rectangles.choose()
             self._answers = []
@@ -75,13 +87,26 @@ class Hunt:
 
     def tell(self, values: Sequence[float]) -> None:
         """Take the values at the places chosen last."""
+        if not self._made:  # the middle of the box
+            self._falls = values[0] > max(self._values[:-1], default=np.inf)
         self._made += len(values)
-        if not self._round:
-            self._jumps = self._jumps - 1 if values[0] < self._best else 0
-            self._best = min(self._best, values[0])
-            return
+        better = min(values) < self._best
+        self._best = min(self._best, *values)
+        if self._round:
+            self._answer(values)
+        elif self._jumps:
+            self._jumps = self._jumps - 1 if better else 0
+            self._rest = 0 if better else REST + 1
+        else:
+            self._corners = self._corners[len(values) :]
+        if better:
+            self._rest = 0
+
+    def _answer(self, values: Sequence[float]) -> None:
+        """Take values of a round of DIRECT; when it is whole, the local model has its turn."""
         self._answers += values
         if len(self._answers) == len(self._round):
             self._rectangles.tell(self._answers)
-            self._best = min(self._best, *self._answers)
-            self._round, self._jumps = [], JUMPS
+            self._rest = max(0, self._rest - 1)
+            self._jumps = 0 if self._rest else JUMPS
+            self._round = []
