@@ -72,9 +72,9 @@ class CoverageSearch(HoelderSearch):
 
     def _corners(self) -> list[Point]:
         """Return the corners of the box that are not at the ends of the curve."""
-        seen = {self.curve.point(0.0), self.curve.point(1.0)}
+        ends = [self.curve.point(0.0), self.curve.point(1.0)]
         corners = itertools.product((0.0, 1.0), repeat=self.dimension)
-        return [corner for corner in corners if self.curve.point(self.curve.position(corner)) not in seen]
+        return [one for one in corners if all(math.dist(one, end) > 0.5 for end in ends)]
 
     def _place(self, positions: list[float]) -> Generator[Question, list[Row], list[Row]]:
         """Ask anywhere on the curve, for what it tells about the objective."""
