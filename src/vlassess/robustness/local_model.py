@@ -41,7 +41,8 @@ def proposal(points: FloatArray, values: FloatArray) -> FloatArray | None:
     if radius < SMALLEST:
         return None
     coefficients = _fit(offsets[near] / radius, values[near])
-    tried = (np.clip(points[best] + radius * _candidates(dimension), 0.0, 1.0) - points[best]) / radius
+    offered = np.vstack([_candidates(dimension), _stationary(coefficients, dimension)])
+    tried = (np.clip(points[best] + radius * offered, 0.0, 1.0) - points[best]) / radius
     promised = _features(tried) @ coefficients
     chosen = int(promised.argmin())
     place: FloatArray = points[best] + radius * tried[chosen]
@@ -64,6 +65,16 @@ def _fit(offsets: FloatArray, values: FloatArray) -> FloatArray:
     weights = 1.0 / (0.1 + np.einsum("ij,ij->i", offsets, offsets))
     solution: FloatArray = np.linalg.lstsq(_features(offsets) * weights[:, None], values * weights, rcond=1e-8)[0]
     return solution
+
+
+def _stationary(coefficients: FloatArray, dimension: int) -> FloatArray:
+    """Return where the quadratic's gradient vanishes, (1, N), or nothing, (0, N), if that is not near."""
+    rows, columns = np.triu_indices(dimension)
+    curvature = np.zeros((dimension, dimension))
+    curvature[rows, columns] = coefficients[1 + dimension :]
+    curvature = curvature + curvature.T
+    solution = np.asarray(np.linalg.lstsq(curvature, -coefficients[1 : 1 + dimension], rcond=1e-6)[0], np.float64)
+    return solution[None] if np.abs(solution).max() <= 1.0 else np.empty((0, dimension))
 
 
 @lru_cache(maxsize=8)

@@ -40,7 +40,7 @@ def test_the_model_of_a_quadratic_is_where_it_is_smallest(dimension: int) -> Non
     place = np.full(dimension, 0.4)
     jump = proposal(points, ((points - place) ** 2).sum(axis=1))
     assert jump is not None
-    assert np.abs(jump - place).max() < 0.1
+    assert np.abs(jump - place).max() < 1e-6
 
 
 def test_the_model_stays_in_the_box_and_proposes_nothing_that_was_seen() -> None:
