@@ -19,6 +19,8 @@ CLOSEST = 1e-3
 """Share of the neighbourhood's radius that a proposal keeps from every place that was seen."""
 SMALLEST = 1e-6
 """Radius of a neighbourhood, in the unit box, in which there is nothing more to gain."""
+DIGITS = 6
+"""Decimals of a proposal: enough, and the same where arithmetic differs in the last digit."""
 
 
 def proposal(points: FloatArray, values: FloatArray) -> FloatArray | None:
@@ -51,7 +53,7 @@ def proposal(points: FloatArray, values: FloatArray) -> FloatArray | None:
     away = points - place
     if float(np.einsum("ij,ij->i", away, away).min()) < (CLOSEST * radius) ** 2:
         return None
-    return np.clip(place, 0.0, 1.0)
+    return np.round(np.clip(place, 0.0, 1.0), DIGITS)
 
 
 def _features(offsets: FloatArray) -> FloatArray:
