@@ -28,7 +28,8 @@ def main() -> None:
         expert.reset(EpisodeStart("e", SUITE, task.name, raw.instruction), 0)
         actions = []
         for _ in range(task.step_limit):
-            actions.append(expert.predict(None).actions[0].tolist())
+            # In numbers that float32 holds, in which vla-eval hands actions on.
+            actions.append(expert.predict(None).actions[0].astype(np.float32).tolist())
             if benchmark.get_step_result(benchmark.step(np.array(actions[-1]))).success:
                 break
         found.append({"task": task.name, "index": index, "state": state, "words": raw.instruction, "actions": actions})

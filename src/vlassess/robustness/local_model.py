@@ -53,7 +53,8 @@ def proposal(points: FloatArray, values: FloatArray) -> FloatArray | None:
     away = points - place
     if float(np.einsum("ij,ij->i", away, away).min()) < (CLOSEST * radius) ** 2:
         return None
-    return np.round(np.clip(place, 0.0, 1.0), DIGITS)
+    proposal: FloatArray = np.clip(place, 0.0, 1.0).round(DIGITS)
+    return proposal
 
 
 def _features(offsets: FloatArray) -> FloatArray:
