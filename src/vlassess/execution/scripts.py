@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import json
 import os
 import platform
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from vlassess.execution.interpreters import choose_python
 from vlassess.execution.uv import NETWORK, UvFailedError, find_uv, run_uv
+from vlassess.schema.interpreter import WORKER_NEEDS
 from vlassess_link.errors import PluginError
 
 # tomllib came with Python 3.11; tomli is the same code for 3.10.
@@ -27,6 +30,8 @@ HEADER = re.compile(r"(?m)^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
 BUNDLED = Path(__file__).resolve().parent.parent / "policies"
 SERVER_PYTHON = ">=3.10"
 """What the policy server needs, whatever the script says."""
+SERVER_NEEDS = WORKER_NEEDS
+"""What it imports; `vlassess_link` itself comes from the harness."""
 
 Note = Callable[[str], None]
 
@@ -96,7 +101,9 @@ def own_python(target: str, note: Note) -> Path | None:
     found = [line for line in said.splitlines() if Path(line.strip()).is_file()]
     if not found:
         raise PluginError(f"uv does not tell where the environment of {path} is: {said[-400:]}")
-    return Path(found[-1].strip())
+    own = Path(found[-1].strip())
+    _require_what_serves(own, path)
+    return own
 
 
 def is_met_here(header: Header) -> bool:
@@ -116,6 +123,21 @@ def _is_installed(wanted: Requirement) -> bool:
     except importlib.metadata.PackageNotFoundError:
         return False
     return wanted.specifier.contains(version, prereleases=True)
+
+
+def _require_what_serves(python: Path, path: Path) -> None:
+    test = (
+        f"from importlib.util import find_spec; print(*[name for name in {SERVER_NEEDS!r} if find_spec(name) is None])"
+    )
+    done = subprocess.run(
+        [str(python), "-I", "-c", test], capture_output=True, text=True, errors="replace", check=False
+    )
+    missing = done.stdout.split()
+    if done.returncode != 0 or missing:
+        raise PluginError(
+            f"the header of {path} leaves out {' and '.join(missing) or done.stderr.strip()[-200:]}, without which no "
+            f"policy is served; write dependencies = {json.dumps([*SERVER_NEEDS])} and what the policy needs"
+        )
 
 
 def _sync(path: Path, python: str, note: Note) -> None:

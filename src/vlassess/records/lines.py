@@ -6,6 +6,7 @@ died: it is dropped and reported, and the file is cut back before the next line 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -59,7 +60,11 @@ def read_lines(path: Path) -> LinesRead:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace ``path`` so that a reader sees the old content or the new, never a mixture."""
+    """Replace ``path`` so that a reader sees the old content or the new, never a mixture.
+
+    Raises:
+        OSError: it cannot be written; names ``path``, not the file beside it.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -67,9 +72,10 @@ def write_atomically(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from None
     sync_folder(path.parent)
 
 

@@ -111,3 +111,13 @@ def test_a_script_is_served_in_its_own_environment(script: Path) -> None:
         server.communicate(timeout=20)
     assert Path(launch.command[0]).is_relative_to(ready["policy"])
     assert not Path(ready["policy"]).is_relative_to(sys.prefix)
+
+
+def test_a_header_that_leaves_out_what_serves_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "bare.py"
+    path.write_text("# /// script\n# dependencies = []\n# ///\n" + SCRIPT.partition("# ///\n")[2])
+    try:
+        with pytest.raises(PluginError, match=r"bare\.py leaves out numpy and msgpack and websockets.*dependencies = "):
+            own_python(str(path), silent)
+    except UvFailedError as error:
+        pytest.skip(f"NOT TESTED: no environment could be built here: {error}")

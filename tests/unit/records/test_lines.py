@@ -69,3 +69,12 @@ def test_an_atomic_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"run\.json"):
         write_atomically(tmp_path / "run.json", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_the_error_names_the_file_and_not_the_one_beside_it(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        write_atomically(tmp_path / "nowhere" / "run.csv", b"x")
+    assert caught.value.filename == str(tmp_path / "nowhere" / "run.csv")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match=r"file/run\.csv"):
+        write_atomically(tmp_path / "file" / "run.csv", b"x")
