@@ -155,6 +155,7 @@ def _cells(cells: Sequence[Cell], spec: BenchmarkSpec, problems: list[str]) -> l
                 f"cells has {cell.axis}={cell.level} within {cell.axis}={cell.within[cell.axis]}; a cell and its "
                 "control differ in the cell's axis, so it cannot be fixed: take another axis for the scene"
             )
+        _check_together((cell.axis, *cell.within), spec, problems)
         if cell.axis in axes and cell.level == EVERY:
             found += [PlannedCell(cell.axis, level, cell.within) for level in axes[cell.axis]]
             continue
@@ -163,6 +164,15 @@ def _cells(cells: Sequence[Cell], spec: BenchmarkSpec, problems: list[str]) -> l
             found.append(PlannedCell(cell.axis, cell.level, cell.within))
     _without_repeats("cells", [cell.name for cell in found], problems)
     return found
+
+
+def _check_together(axes: Sequence[str], spec: BenchmarkSpec, problems: list[str]) -> None:
+    for axis in spec.axes:
+        for other in set(axis.excludes) & set(axes) if axis.name in axes else ():
+            problems.append(
+                f"cells has {axis.name} and {other} in one episode, which {spec.name} cannot vary together; take "
+                "another axis for the scene"
+            )
 
 
 def _check_level(

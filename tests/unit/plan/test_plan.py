@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -281,6 +282,15 @@ def test_a_scene_that_cannot_be_is_named(within: dict[str, str], words: list[str
     assert all(word in problem for word in words)
     with pytest.raises(PlanError):
         planned_cells(config_of(cells=cells), spec_of())
+
+
+@pytest.mark.parametrize("level", ["dim", "*"])
+def test_axes_that_exclude_each_other_are_refused_before_the_first_episode(level: str) -> None:
+    spec = replace(spec_of(), axes=(CAMERA, replace(LIGHT, excludes=("camera_pose",))))
+    (problem,) = problems_of(config_of(cells=(Cell(axis="light", level=level, within={"camera_pose": "far"}),)), spec)
+    assert "light and camera_pose in one episode" in problem
+    (problem,) = problems_of(config_of(cells=(Cell(axis="camera_pose", level="far", within={"light": "dim"}),)), spec)
+    assert "light and camera_pose in one episode" in problem
 
 
 def test_a_cell_is_handed_out_beside_its_control() -> None:

@@ -198,12 +198,14 @@ class Axis:
         touched: What a level may change: names of state components, "camera:<name>", "instruction".
             Everything outside is bit-identical to the control of the same pair key.
         control: "paired", or "unpaired" where the axis changes the initial state itself.
+        excludes: Names of axes that no episode can vary beside this one, as both put another thing in one place.
     """
 
     name: str
     levels: Tuple[Level, ...]
     touched: Tuple[str, ...]
     control: str = "paired"
+    excludes: Tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         require_one_of("control", self.control, CONTROLS)

@@ -80,8 +80,9 @@ def _levels(start: Start, perturbation: Mapping[str, str]) -> dict[str, Level]:
             raise ContractError(f"the axis {name!r} has no level {wanted!r}; it has {', '.join(levels)}")
         found[name] = levels[wanted]
         _check_words(start, axes[name], levels[wanted])
-    if all(axis in perturbation for axis in REPLACING):
-        raise ContractError(f"{' and '.join(REPLACING)} both put another target in its place; give one of them")
+        clash = sorted(set(axes[name].excludes) & set(perturbation))
+        if clash:
+            raise ContractError(f"{name} and {clash[0]} both put another target in its place; give one of them")
     return found
 
 

@@ -32,6 +32,7 @@ def declared_axes(cameras: tuple[Camera, ...]) -> tuple[Axis, ...]:
             "object_category",
             tuple(Level(name, {"shape": name, "words": shape.words}) for name, shape in CATEGORIES.items()),
             (*TARGETS, *every, INSTRUCTION),
+            excludes=("object_instance",),
         ),
         _background(every),
         _lighting(every),
