@@ -27,7 +27,11 @@ PRO = "pro"
 UPSTREAM_LEVELS = ("lan", "object", "swap", "task")
 OWN_WORDS = ("lan", "task")
 """Variants whose instruction is the environment's; that of the others is their base suite's."""
-MOVED = ("robot", "objects", "velocities", "fixtures")
+MOVED = (
+    *("robot", "objects", "velocities", "fixtures"),
+    *("position", "rotation", "fingers", "controller_position", "controller_rotation"),
+)
+"""What another start changes: the simulator's state, and what a policy is told of its own hand."""
 SEEN = ("camera:agentview", "camera:robot0_eye_in_hand")
 
 
