@@ -6,6 +6,7 @@ what changes later is an amendment.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -99,7 +100,9 @@ class FewShotConfig(Strict):
     methods: tuple[Name, ...] = Field(default=(), max_length=20)
     """Names of the ways of adapting."""
     checkpoint: PolicySource | None = None
-    """Where the checkpoint of each method and k is; `{method}` and `{k}` stand for them in every text."""
+    """Where the checkpoint of each method and k is; `{method}`, `{k}` and `{folder}` stand for them in every text."""
+    folder: Path | None = None
+    """Folder of the checkpoints: `{folder}`."""
     checkpoints: tuple[Checkpoint, ...] = ()
     """Or each one by itself, with `k` and `method`."""
     demonstrations: DemonstrationsConfig = DemonstrationsConfig()
@@ -133,10 +136,13 @@ class FewShotConfig(Strict):
         if self.checkpoint is None:
             return self.checkpoints
         return tuple(
-            Checkpoint(k=k, method=method, policy=_filled(self.checkpoint, method, k))
+            Checkpoint(k=k, method=method, policy=_filled(self.checkpoint, self._words(method, k)))
             for method in self.methods
             for k in self.k
         )
+
+    def _words(self, method: str, k: int) -> dict[str, str]:
+        return {"{method}": method, "{k}": str(k), "{folder}": str(self.folder or ".")}
 
 
 class RetentionConfig(Strict):
@@ -222,17 +228,19 @@ class StudyConfig(Strict):
         return self
 
 
-def _filled(source: PolicySource, method: str, k: int) -> PolicySource:
-    """Return a source with ``{method}`` and ``{k}`` filled in, in every text."""
+def _filled(source: PolicySource, words: Mapping[str, str]) -> PolicySource:
+    """Return a source with every placeholder replaced, in every text."""
     values = source.model_dump(exclude_none=True, exclude_defaults=True)
-    return PolicySource.model_validate(_replaced(values, method, k))
+    return PolicySource.model_validate(_replaced(values, words))
 
 
-def _replaced(value: Any, method: str, k: int) -> Any:
+def _replaced(value: Any, words: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        return value.replace("{method}", method).replace("{k}", str(k))
+        for placeholder, text in words.items():
+            value = value.replace(placeholder, text)
+        return value
     if isinstance(value, dict):
-        return {key: _replaced(entry, method, k) for key, entry in value.items()}
+        return {key: _replaced(entry, words) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_replaced(entry, method, k) for entry in value]
+        return [_replaced(entry, words) for entry in value]
     return value
