@@ -16,7 +16,8 @@ Role = Literal["cell", "control", "seen-before", "seen-after", "fewshot"]
 * ``cell``: the frozen checkpoint, K = 0, in a cell that differs from its control in one axis.
 * ``control``: the frozen checkpoint, K = 0, on the seen task in the scene of the cells that name this control.
 * ``fewshot``: the target task after adaptation with ``k`` demonstrations by ``method``; ``k`` = 0 is the frozen
-  checkpoint on the same task, and with ``method`` None counts for every method of its policy.
+  checkpoint on the same task, and with ``method`` None counts for every method of its policy. Where there is no such
+  trial, those of the ``cell`` of the target's name are K = 0.
 * ``seen-before``: the frozen checkpoint on the suite of tasks that it was trained on.
 * ``seen-after``: the same suite after adaptation with ``k`` demonstrations by ``method``.
 """

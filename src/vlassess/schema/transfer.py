@@ -11,6 +11,10 @@ from vlassess.schema.interval import Interval
 Correction = Literal["holm", "benjamini-hochberg", "none"]
 """How p-values are corrected over a policy's cells."""
 
+GapTest = Literal["exact", "stratified", "progress"]
+"""What tests a gap. ``exact``: McNemar over pairs, Boschloo without. ``stratified``: the same within tasks. ``progress``:
+a permutation of the progress scores."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -32,6 +36,7 @@ class Trial:
             here.
         level: That axis's level; "" for other roles.
         control: Name of a cell's control; "" for other roles.
+        task: Task of the start, where a cell has several.
         progress: Best share of the task's stages done, 0 to 1; None where none was scored.
         k: Demonstrations of the target task that the policy was adapted with; 0 is the frozen checkpoint.
         method: How it was adapted; None where it was not.
@@ -52,6 +57,7 @@ class Trial:
     axis: str = ""
     level: str = ""
     control: str = ""
+    task: str = ""
     progress: float | None = None
     k: int = 0
     method: str | None = None
@@ -70,6 +76,7 @@ class Rules:
 
     Attributes:
         alpha: Chance of a false alarm; 1 - alpha is the confidence of every interval.
+        test: Of a cell's gap to its control.
         correction: Of the p-values of a policy's cells.
         margin: Largest loss on the seen suite that still counts as retained, as a share.
         delta: Smallest difference of two policies, or of two cells' gaps, that a ranking is to tell apart.
@@ -81,6 +88,7 @@ class Rules:
     """
 
     alpha: float = 0.05
+    test: GapTest = "exact"
     correction: Correction = "holm"
     margin: float = 0.05
     delta: float = 0.10
