@@ -39,6 +39,10 @@ metaworld: $(VENV)/.run gl ## Evaluate MetaWorld's experts in an environment of 
 pusht: $(VENV)/.run ## Evaluate random actions on PushT in an environment of its own, with a video of each policy
 	$(BIN)/vlassess run pusht --set artifacts.video=sample --set artifacts.sample=1
 
+.PHONY: libero
+libero: $(VENV)/.run gl ## Evaluate a scripted expert and random actions on LIBERO in an environment of its own (2 GB), with videos
+	$(BIN)/vlassess run libero_spatial --episodes-per-task 5 --policy libero-expert --policy random --workers 2 --video 2 $(ARGS)
+
 .PHONY: test
 test: $(VENV)/.test gl ## Run all tests (TESTS="tests/unit -k seeds" for some)
 	$(BIN)/python -m pytest -n 2 $(TESTS)
