@@ -1,8 +1,9 @@
 """What an episode of LIBERO costs here and under vla-eval: CPU seconds, same actions, starts, pictures and outcomes.
 
-Usage: ``make bench NAME=libero``. The expert's actions for two tasks are written down, then served in chunks of 10 by
+Usage: ``make bench NAME=libero``. The expert's actions for six tasks are written down, then served in chunks of 10 by
 either side's own policy server and executed by either side's own loop, in the same interpreter with the same LIBERO,
-each with two workers at a time. vla-eval's loop observes at every step and sends PNGs, as its LIBERO adapter does.
+each with two workers at a time; figures are medians of the six. vla-eval's loop observes at every step and sends PNGs,
+as its LIBERO adapter does.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from vlassess.execution import in_environment, prepare, worker_launch
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-TASKS = ((0, 1), (8, 0))
-"""(task of libero_spatial, stored start): one for each worker."""
+TASKS = ((0, 1), (8, 0), (1, 2), (2, 3), (4, 4), (6, 5))
+"""(task of libero_spatial, stored start)."""
+WORKERS = 2
 WARM_STEPS = 3
 
 
@@ -46,8 +48,10 @@ def _side(script: str, arguments: list[str]) -> tuple[list[dict[str, Any]], floa
         assert server.stdout is not None
         url = server.stdout.readline().strip()
         before = _cpu(server.pid)
-        workers = [_started(script, ["worker", *arguments, url, str(number)]) for number in range(len(TASKS))]
-        found = _finished(workers)
+        found: list[dict[str, Any]] = []
+        for first in range(0, len(TASKS), WORKERS):
+            numbers = range(first, min(first + WORKERS, len(TASKS)))
+            found += _finished([_started(script, ["worker", *arguments, url, str(number)]) for number in numbers])
         spent = _cpu(server.pid) - before
     finally:
         server.kill()
