@@ -1,4 +1,4 @@
-"""What a locked study's files say: the plan as it was fixed, its digest, and every later change with reason and time."""
+"""What a locked study's files say: the plan as it was fixed, its digest, and each later change, why and when."""
 
 from __future__ import annotations
 

@@ -1,0 +1,196 @@
+"""From a study's runs and the files of its trials by hand to the trials that the analysis reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from vlassess.pipeline.factors import summary_of
+from vlassess.pipeline.transfer_running import PartState
+from vlassess.pipeline.transfer_store import Study
+from vlassess.report.counting import Entry, entries
+from vlassess.schema.cells import key_of
+from vlassess.schema.study import StudyCell
+from vlassess.schema.transfer import Trial
+from vlassess.transfer import HandRecord, HandTrial, as_planned, control_of, first_of_each, shared_suites
+from vlassess_link.specs import BenchmarkSpec
+
+
+@dataclass(frozen=True)
+class AuditLine:
+    """What the audit of one cell with one policy came to.
+
+    Attributes:
+        policy: Label in the run.
+        cell: Name.
+        verdict: "ok", "violated", "not witnessed", "not audited" or, for a suite, "cannot be audited".
+        sentence: Why it is not "ok"; empty where it is.
+    """
+
+    policy: str
+    cell: str
+    verdict: str
+    sentence: str
+
+
+def simulated_trials(study: Study, states: Iterable[PartState]) -> list[Trial]:
+    """Return every simulated trial of a study, those that were not run included.
+
+    An episode that serves two ends - a cell that is the control of another, a frozen checkpoint that is K = 0 of the
+    curve, a control that is a seen task - is a trial for each.
+    """
+    return [trial for state in states for trial in _of_part(study, state)]
+
+
+def trials_by_hand(study: Study) -> list[Trial]:
+    """Return every trial by hand, planned or entered; policies go by their codes until these are opened.
+
+    The first result of a trial counts. One that is not of the policy, cell and start that were planned is in no rate.
+    """
+    plan = study.trials_by_hand()
+    done = {record.item_id: record for record in first_of_each(study.directory.read()[0])}
+    return [_by_hand(study, trial, done.get(trial.item_id)) for trial in plan]
+
+
+def audits_of(study: Study, states: Iterable[PartState]) -> tuple[AuditLine, ...]:
+    """Return what the audit says of every cell that has been run."""
+    found = []
+    for state in states:
+        if state.run is None:
+            continue
+        if state.config.cells:
+            summary = summary_of(state.items, state.run.records().records, state.run.manifest, state.run.path)
+            found += [
+                AuditLine(policy.label, cell.name, cell.audit.verdict, "; ".join(cell.audit.reasons))
+                for policy in summary.policies
+                for cell in policy.factors
+            ]
+        elif state.part.role == "cells":
+            found += [
+                AuditLine(label, cell.name, "cannot be audited", f"{cell.suite} is a suite, no factor of the benchmark")
+                for label in state.config.policies
+                for cell in study.design.cells
+                if cell.suite is not None
+            ]
+    return tuple(found)
+
+
+def _of_part(study: Study, state: PartState) -> Iterator[Trial]:
+    assert study.spec is not None
+    records = [] if state.run is None else state.run.records().records
+    roles = _Roles(study, study.spec)
+    for entry in entries(state.items, records):
+        base = _trial(entry)
+        if state.part.role == "cells":
+            yield from roles.frozen(entry, base)
+        elif state.part.role == "few-shot":
+            yield from roles.adapted(entry, base, state)
+        else:
+            yield from roles.seen(entry, base, state)
+
+
+class _Roles:
+    """What an episode is for.
+
+    Args:
+        study: Whose.
+        spec: What its benchmark declares.
+    """
+
+    def __init__(self, study: Study, spec: BenchmarkSpec) -> None:
+        config = study.config
+        self._cells = study.design.cells
+        self._paired = {axis.name: axis.control == "paired" for axis in spec.axes}
+        self._few = config.few_shot
+        self._shared = shared_suites(config, study.design.starts, spec)
+        self._controls = {control_of(cell): cell for cell in self._cells}
+
+    def frozen(self, entry: Entry, base: Trial) -> Iterator[Trial]:
+        """Yield an episode of the cells: of each cell that it is of, and of each control."""
+        episode = entry.item.episode
+        key, suite = key_of(episode.perturbation), episode.suite
+        for name, cell in self._controls.items():
+            if cell.suite is None and key == key_of(cell.within) or cell.suite is not None and suite == cell.control:
+                yield replace(base, role="control", cell=name)
+        for cell in self._cells:
+            if not _is_of(cell, key, suite):
+                continue
+            yield replace(
+                base,
+                role="cell",
+                cell=cell.name,
+                axis=cell.axis,
+                level=cell.level,
+                control=control_of(cell),
+                matched=cell.suite is None and self._paired.get(cell.axis, False),
+            )
+            if self._few is not None and cell.name == self._few.cell and base.policy == self._few.policy:
+                yield replace(base, role="fewshot", cell=cell.name)
+        if self._is_seen(base.policy, key, suite):
+            yield replace(base, role="seen-before", suite=suite)
+
+    def adapted(self, entry: Entry, base: Trial, state: PartState) -> Iterator[Trial]:
+        """Yield an episode of an adapted checkpoint: of its target, or of a seen task."""
+        assert self._few is not None
+        assert state.part.checkpoint is not None
+        episode, checkpoint = entry.item.episode, state.part.checkpoint
+        told = replace(base, policy=self._few.policy, k=checkpoint.k, method=checkpoint.method)
+        target = next(cell for cell in self._cells if cell.name == self._few.cell)
+        if _is_of(target, key_of(episode.perturbation), episode.suite):
+            yield replace(told, role="fewshot", cell=target.name)
+        elif episode.suite in self._shared:
+            yield replace(told, role="seen-after", suite=episode.suite)
+
+    def seen(self, entry: Entry, base: Trial, state: PartState) -> Iterator[Trial]:
+        """Yield an episode on a seen task, before or after adaptation."""
+        assert self._few is not None
+        told, suite = replace(base, policy=self._few.policy, suite=entry.item.episode.suite), state.part.checkpoint
+        if suite is None:
+            yield replace(told, role="seen-before")
+        else:
+            yield replace(told, role="seen-after", k=suite.k, method=suite.method)
+
+    def _is_seen(self, policy: str, key: tuple[tuple[str, str], ...], suite: str) -> bool:
+        return self._few is not None and policy == self._few.policy and not key and suite in self._shared
+
+
+def _is_of(cell: StudyCell, key: tuple[tuple[str, str], ...], suite: str) -> bool:
+    if cell.suite is not None:
+        return suite == cell.suite and not key
+    return key == key_of({cell.axis: cell.level, **cell.within})
+
+
+def _trial(entry: Entry) -> Trial:
+    record, episode = entry.record, entry.item.episode
+    ended = "missing" if record is None else record.counts_as
+    outcome = None if record is None else record.outcome
+    return Trial(
+        policy=entry.item.policy,
+        role="control",
+        start_key=episode.pair_key,
+        success=ended == "success" if ended in ("success", "failure") else None,
+        progress=None if outcome is None else outcome.progress,
+        repeat=episode.repeat,
+        seconds=None if record is None else record.seconds.get("total"),
+        session="" if record is None else record.host,
+    )
+
+
+def _by_hand(study: Study, trial: HandTrial, record: HandRecord | None) -> Trial:
+    label = study.key.label(trial.policy) if study.opened is not None else None
+    valid = record if record is not None and as_planned(record, trial) else None
+    cell = study.design.cell(trial.cell)
+    told = Trial(
+        policy=label or trial.policy,
+        role="control" if cell is None else "cell",
+        start_key=trial.start,
+        success=None if valid is None else valid.success,
+        cell=trial.cell,
+        progress=None if valid is None else valid.progress,
+        flagged=valid is not None and valid.unfair,
+        interventions=None if valid is None else valid.interventions,
+        seconds=None if valid is None else valid.seconds,
+    )
+    if cell is None:
+        return told
+    return replace(told, axis=cell.axis, level=cell.level, control=control_of(cell), matched=cell.suite is None)
