@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -76,7 +75,8 @@ class Lessons:
     @classmethod
     def as_shown(cls, jobs: tuple[Job, ...], words: Any) -> Lessons:
         """Return lessons of nothing but what was shown: the task that was being done, in the words that were said."""
-        return dataclasses.replace(cls.of(jobs, words), tokens=None, own=1.0)
+        goals = np.array([job.goal is not None for job in jobs])
+        return cls(None, goals, (1 + len(words.known), words.size), words, own=1.0)
 
 
 def draw(frames: Frames, lessons: Lessons, size: int, rng: np.random.Generator) -> Batch:

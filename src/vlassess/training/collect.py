@@ -47,9 +47,7 @@ class Driving:
 def collect(world: World, part: str, numbers: range, driving: Driving) -> Iterator[list[Frame]]:
     """Yield the frames of one episode after the other; an episode is a function of (part, number, policy)."""
     for number in numbers:
-        seed = training_seed(part, number)
-        job = number % len(world.jobs)
-        yield _Episode(world, job, seed, driving).run()
+        yield _Episode(world, number, training_seed(part, number), driving).run()
 
 
 def action_of(row: np.ndarray) -> np.ndarray:
@@ -88,12 +86,11 @@ def halved(image: np.ndarray) -> np.ndarray:
 class _Episode:
     """One episode with its noise."""
 
-    def __init__(self, world: World, job: int, seed: int, driving: Driving) -> None:
-        self._world, self._number, self._driving = world, job, driving
-        self._job: Job = world.jobs[job]
+    def __init__(self, world: World, number: int, seed: int, driving: Driving) -> None:
+        self._world, self._driving = world, driving
         self._rng = rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(99,)))
-        self._instruction = None if world.varied else str(rng.choice(self._job.instructions))
-        self._seed = seed
+        self._number, self._said = world.start(number, seed, rng)
+        self._job: Job = world.jobs[self._number]
         self._noise = STEP / POSITION_SCALE * float(rng.choice(driving.noise))
         self._horizon = int(rng.integers(3, 9))
         self._hands_over = 0
@@ -107,9 +104,8 @@ class _Episode:
     def run(self) -> list[Frame]:
         """Drive to success or until enough is seen; return the frames."""
         world, driving, rng = self._world, self._driving, self._rng
-        said = world.begin(self._job, self._seed, self._instruction)
         if driving.policy is not None:
-            start = EpisodeStart("training", self._job.suite, self._job.name, said)
+            start = EpisodeStart("training", self._job.suite, self._job.name, self._said)
             driving.policy.reset(start, 0)
         frames: list[Frame] = []
         chunk, used = np.zeros((1, 7)), self._horizon

@@ -9,14 +9,17 @@ import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
+from typing import Any
 
 import torch
 
+from vlassess.training.answer_world import open_world
 from vlassess.training.batches import Lessons, draw
 from vlassess.training.collect import Driving, collect
-from vlassess.training.export import export
+from vlassess.training.export import export, reading
 from vlassess.training.fit import Learner
 from vlassess.training.network import Shape
+from vlassess.training.places import WEIGHTS
 from vlassess.training.policy import open_policy, vocabulary
 from vlassess.training.progress import Reporter
 from vlassess.training.recipe import Recipe
@@ -59,11 +62,11 @@ class Course:
     def run(self) -> Path:
         """Train to the end and return the weights' path."""
         torch.set_num_threads(self._processes)
-        world = World(self._recipe.suites)
-        words = vocabulary(world.jobs)
-        lessons = Lessons.of(world.jobs, words)
+        world = open_world(self._recipe.suites)
+        words = vocabulary(world.texts(), self._recipe.length)
+        lessons = Lessons.as_shown(world.jobs, words) if world.asks else Lessons.of(world.jobs, words)
         world.close()
-        learner = Learner.new(Shape(words.size), self._recipe.schedule)
+        learner = self._learner(words)
         if self._checkpoint.exists():
             learner.restore(self._checkpoint)
             self._reporter.say(f"going on after step {learner.step} of {learner.schedule.steps}")
@@ -75,6 +78,13 @@ class Course:
             if not path.exists():
                 export(learner.mean, path, words)
         return self.weights
+
+    def _learner(self, words: Any) -> Learner:
+        schedule = self._recipe.schedule
+        if not self._recipe.begins:
+            return Learner.new(Shape(words.size, words.length), schedule)
+        torch.manual_seed(schedule.seed)
+        return Learner(reading(WEIGHTS.with_stem(self._recipe.begins), words), schedule)
 
     @property
     def _checkpoint(self) -> Path:
@@ -144,4 +154,4 @@ def _collect_part(job: PartJob) -> int:
 
 @functools.lru_cache(maxsize=1)
 def _world(suites: tuple[str, ...]) -> World:
-    return World(suites)
+    return open_world(suites)

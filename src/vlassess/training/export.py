@@ -132,3 +132,25 @@ def restore(path: Path) -> tuple[MiniVlaNetwork, dict[str, Any]]:
     if any(not name.startswith("place.") for name in missing):
         raise ValueError(f"{path} lacks weights: {', '.join(missing)}")
     return network, json.loads(stored["words"])
+
+
+def reading(path: Path, words: Any) -> MiniVlaNetwork:
+    """Return the network of an exported file, made to read other words; those that it knew mean what they meant.
+
+    Args:
+        path: What `export` wrote.
+        words: The policy's `Words` that it will read by.
+
+    Raises:
+        ValueError: the file is none that `export` wrote.
+    """
+    network, stored = restore(path)
+    old = network.text.embedding.weight.detach()
+    network.shape = dataclasses.replace(network.shape, words=words.size, length=words.length)
+    network.text.embedding = nn.Embedding(words.size, network.shape.text, padding_idx=0)
+    known = {word: number for number, word in enumerate(stored["known"], 1)}
+    with torch.no_grad():
+        for number, word in enumerate(words.known, 1):
+            if word in known:
+                network.text.embedding.weight[number] = old[known[word]]
+    return network

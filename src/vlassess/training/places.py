@@ -4,5 +4,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ADAPTER = ROOT / "benchmarks" / "tabletop" / "adapter.py"
+ANSWERS = ROOT / "benchmarks" / "tabletop" / "answers.py"
 SCRIPT = ROOT / "policies" / "mini_vla.py"
 WEIGHTS = ROOT / "policies" / "weights" / "mini_vla.onnx"

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from vlassess.training.places import SCRIPT
-from vlassess.training.world import Job
 from vlassess_link.loading import load_class
 from vlassess_link.policies.model import InProcessPolicy, PredictModelServer
 
@@ -24,12 +23,16 @@ def open_policy(weights: Path, horizon: int = 5) -> InProcessPolicy:
     return InProcessPolicy(_class()(weights=str(weights), horizon=horizon))
 
 
-def vocabulary(jobs: Iterable[Job]) -> Any:
-    """Return the policy's own `Words` with every word of these jobs' instructions, and buckets for all others."""
+def vocabulary(texts: Iterable[str], length: int = LENGTH) -> Any:
+    """Return the policy's own `Words` with every word of these texts, and buckets for all others.
+
+    Args:
+        texts: What a training says.
+        length: Words of an instruction that are read.
+    """
     module = sys.modules[_class().__module__]
-    texts = [text for job in jobs for text in job.instructions]
     known = sorted({word for text in texts for word in module.WORD.findall(text.lower())})
-    return module.Words(tuple(known), BUCKETS, LENGTH)
+    return module.Words(tuple(known), BUCKETS, length)
 
 
 def stored_words(stored: Mapping[str, Any]) -> Any:

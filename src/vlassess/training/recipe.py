@@ -59,6 +59,8 @@ class Recipe:
         rate: Highest learning rate.
         seed: Of weights and batches; starts have seeds of their own, see `world.training_seed`.
         measured: Episodes a suite that it is evaluated on, at least.
+        length: Words of an instruction that are read.
+        begins: Name of bundled weights that it starts from ("mini_vla"); empty: from nothing.
     """
 
     name: str
@@ -68,6 +70,8 @@ class Recipe:
     rate: float = 1e-3
     seed: int = 0
     measured: int = 200
+    length: int = 32
+    begins: str = ""
 
     @property
     def schedule(self) -> Schedule:
@@ -96,6 +100,15 @@ RECIPES: Mapping[str, Recipe] = {
     for recipe in (
         _WHOLE,
         _WHOLE.tenth("mini-vla-weak"),
+        Recipe(
+            "mini-vla-rsb",
+            ("rsb-math-4",),
+            (Round(900, 3000),),
+            rate=6e-4,
+            measured=120,
+            length=48,
+            begins="mini_vla",
+        ),
         Recipe("smoke", ("pick",), (Round(40, 60), Round(10, 40)), batch=64, measured=6),
     )
 }

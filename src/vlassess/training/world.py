@@ -9,9 +9,9 @@ import importlib
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,18 @@ class Job:
     instructions: tuple[str, ...]
 
 
+class Started(NamedTuple):
+    """An episode that has begun.
+
+    Attributes:
+        job: Number of the task among the world's.
+        said: The instruction.
+    """
+
+    job: int
+    said: str
+
+
 def training_seed(part: str, number: int) -> int:
     """Return the seed of one training start; no run draws it but by a collision of hashes."""
     return episode_seed(BASE_SEED, content_id(["training", part, number]))
@@ -62,19 +74,35 @@ class World:
         perturbation: Axis -> level that every episode is varied by.
     """
 
+    asks = False
+    """Questions decide what is done: frames teach what was done in the words that were said, and nothing else."""
+
     def __init__(self, suites: Sequence[str], perturbation: Mapping[str, str] | None = None) -> None:
-        _declare_environment()
-        self._benchmark: Any = load_target(f"{ADAPTER}:Tabletop", Benchmark, {})
-        self._benchmark.view = View({camera: (RENDERED, RENDERED) for camera in CAMERAS})
-        self._package = type(self._benchmark).__module__.rpartition(".")[0]
+        self._load(f"{ADAPTER}:Tabletop", {})
         self._perturbation = dict(perturbation or {})
         self.jobs = tuple(self._job(task) for task in self._module("tasks").TASKS.values() if task.suite in suites)
+
+    def _load(self, target: str, params: Mapping[str, Any]) -> None:
+        _declare_environment()
+        self._benchmark: Any = load_target(target, Benchmark, params)
+        self._benchmark.view = View({camera: (RENDERED, RENDERED) for camera in CAMERAS})
+        self._package = type(self._benchmark).__module__.rpartition(".")[0]
         self._raw = RawObservation(0, "")
 
     @property
     def varied(self) -> bool:
         """Whether episodes differ from the control, and may be worded by what varies them."""
         return bool(self._perturbation)
+
+    def start(self, number: int, seed: int, rng: np.random.Generator) -> Started:
+        """Begin the training episode of this number: tasks take turns, and the words are one of a task's sentences."""
+        turn = number % len(self.jobs)
+        job = self.jobs[turn]
+        return Started(turn, self.begin(job, seed, None if self.varied else str(rng.choice(job.instructions))))
+
+    def texts(self) -> Iterator[str]:
+        """Yield every sentence that a training says."""
+        yield from (text for job in self.jobs for text in job.instructions)
 
     def begin(self, job: Job, seed: int, instruction: str | None) -> str:
         """Put everything into the start of a seed; return the instruction, the benchmark's own where none is given."""
