@@ -11,9 +11,12 @@ from vlassess.schema.interval import Interval
 Correction = Literal["holm", "benjamini-hochberg", "none"]
 """How p-values are corrected over a policy's cells."""
 
+Source = Literal["simulation", "robot"]
+"""Where trials ran."""
+
 GapTest = Literal["exact", "stratified", "progress"]
-"""What tests a gap. ``exact``: McNemar over pairs, Boschloo without. ``stratified``: the same within tasks. ``progress``:
-a permutation of the progress scores."""
+"""What tests a gap. ``exact``: McNemar over pairs, Boschloo without. ``stratified``: the same within tasks.
+``progress``: a permutation of the progress scores."""
 
 
 @dataclass(frozen=True)
@@ -208,6 +211,8 @@ class TransferAnalysis:
         unflagged: Without the flagged ones; None where none is flagged.
         flagged: How many are flagged.
         flag_effects: What leaving them out changes.
+        source: Where the trials ran.
+        real: What the trials on the robot came to, where these are simulated and there are such; else None.
         reality: Simulation beside reality; None where there is one set of trials only.
         notes: What a reader must know, one sentence each.
     """
@@ -217,5 +222,7 @@ class TransferAnalysis:
     unflagged: Findings | None
     flagged: int
     flag_effects: tuple[FlagEffect, ...]
+    source: Source
+    real: TransferAnalysis | None
     reality: RealityCheck | None
     notes: tuple[str, ...]

@@ -1,0 +1,124 @@
+"""A whole study: everything that its trials say, with and without those that somebody marked as unfair."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from vlassess.schema.findings import Findings
+from vlassess.schema.transfer import FlagEffect, Rules, Source, TransferAnalysis, Trial
+from vlassess.stats.transfer.adaptation import curve_findings, retention_findings
+from vlassess.stats.transfer.cells import cell_findings, control_findings, intervention_findings
+from vlassess.stats.transfer.ranks import rankings
+from vlassess.stats.transfer.reality import reality_check
+from vlassess.stats.transfer.trials import Judge, finished
+
+Row = tuple[float | None, str]
+"""A rate and a verdict."""
+
+
+def analyse_study(
+    trials: Sequence[Trial], rules: Rules, real: Sequence[Trial] = (), source: Source = "simulation"
+) -> TransferAnalysis:
+    """Return everything that a study's trials say, the same for every order of the trials.
+
+    Args:
+        trials: Of one study, from one source; those without a result are counted, and in no rate.
+        rules: As the plan fixed them.
+        real: The same cells on the robot, where ``trials`` are simulated: then both are compared.
+        source: Where ``trials`` ran.
+    """
+    kept = sorted(trials, key=_order)
+    fair = [trial for trial in kept if not trial.flagged]
+    flagged = len(kept) - len(fair)
+    every = findings(kept, rules)
+    unflagged = findings(fair, rules) if flagged else None
+    effects = tuple(_effects(every, unflagged, kept)) if unflagged is not None else ()
+    on_robot = analyse_study(real, rules, source="robot") if real else None
+    check = reality_check(kept, sorted(real, key=_order), _judge(rules)) if real else None
+    notes = tuple(_notes(kept, every, flagged))
+    return TransferAnalysis(rules, every, unflagged, flagged, effects, source, on_robot, check, notes)
+
+
+def findings(trials: Sequence[Trial], rules: Rules) -> Findings:
+    """Return what one set of trials says."""
+    judge = _judge(rules)
+    return Findings(
+        len(trials),
+        len(trials) - len(finished(trials)),
+        cell_findings(trials, judge),
+        control_findings(trials, judge),
+        rankings(trials, judge),
+        intervention_findings(trials, judge),
+        curve_findings(trials, judge),
+        retention_findings(trials, judge),
+    )
+
+
+def _judge(rules: Rules) -> Judge:
+    return Judge(rules, np.random.default_rng(rules.seed))
+
+
+def _order(trial: Trial) -> tuple[object, ...]:
+    return (
+        trial.policy,
+        trial.role,
+        trial.cell,
+        trial.suite,
+        trial.method or "",
+        trial.k,
+        trial.start_key,
+        trial.repeat,
+        str(trial.success),
+        trial.progress or 0.0,
+    )
+
+
+def _rows(found: Findings) -> Iterator[tuple[tuple[str, str], Row]]:
+    for cell in found.cells:
+        yield (cell.policy, cell.cell), (cell.share.rate, cell.verdict)
+    for curve in found.curves:
+        last = curve.points[-1] if curve.points else None
+        told = "tau is not identified" if curve.tau is None else f"tau = {curve.tau.estimate:.3g}"
+        yield (curve.policy, f"{curve.target}, {curve.method}"), (last.share.rate if last else None, told)
+    for one in found.retention:
+        yield (one.policy, f"{one.suite}, {one.method}, K = {one.k}"), (one.after.rate, one.verdict)
+
+
+def _effects(every: Findings, unflagged: Findings, trials: Iterable[Trial]) -> Iterator[FlagEffect]:
+    """Yield every cell, curve and retention that leaving out the flagged trials changes."""
+    marked = Counter(name for trial in trials if trial.flagged for name in _names(trial))
+    without = dict(_rows(unflagged))
+    for name, (rate, verdict) in _rows(every):
+        rate_without, verdict_without = without.get(name, (None, "nothing to compare"))
+        if marked[name] or (rate, verdict) != (rate_without, verdict_without):
+            yield FlagEffect(*name, marked[name], rate, rate_without, verdict, verdict_without)
+
+
+def _names(trial: Trial) -> list[tuple[str, str]]:
+    if trial.role == "seen-after":
+        return [(trial.policy, f"{trial.suite}, {trial.method}, K = {trial.k}")]
+    if trial.role == "fewshot":
+        return [(trial.policy, f"{trial.cell}, {trial.method}")]
+    return [(trial.policy, trial.cell)]
+
+
+def _notes(trials: Sequence[Trial], found: Findings, flagged: int) -> Iterator[str]:
+    if found.unfinished:
+        yield f"{found.unfinished} of {found.trials} trials have no result; they are in no rate."
+    if flagged:
+        yield f"{flagged} of {found.trials} trials are flagged as unfair; they count, and are left out beside it."
+    across = sum(cell.gap.across_sessions for cell in found.cells)
+    if across:
+        yield f"{across} pairs of cell and control ran in different sessions; what changed between them is in the gaps."
+    unpaired = sorted({cell.cell for cell in found.cells if not cell.gap.paired and cell.gap.difference is not None})
+    if unpaired:
+        yield f"Not paired with their controls, since they change the start: {', '.join(unpaired)}."
+    alone = sorted({cell.cell for cell in found.cells if cell.verdict == "nothing to compare"})
+    if alone:
+        yield f"Without a control to compare with: {', '.join(alone)}."
+    repeats = {(trial.policy, trial.role, trial.cell) for trial in trials if trial.repeat}
+    if repeats:
+        yield "Starts were repeated; repeats of one start are not independent, so whole starts are drawn."
