@@ -9,6 +9,7 @@ import typer
 from vlassess.cli.check_options import CheckOptions, TraceOptions
 from vlassess.cli.compare_options import CompareOptions
 from vlassess.cli.dataset_options import CollectOptions, ExportOptions
+from vlassess.cli.helping import EXIT_CODES, examples
 from vlassess.cli.options import (
     BudgetOptions,
     DoctorOptions,
@@ -23,6 +24,7 @@ from vlassess.cli.options import (
     takes,
 )
 from vlassess.cli.states_options import StatesOptions
+from vlassess.cli.transfer_app import transfer
 from vlassess.cli.validate_options import ValidateOptions
 
 app = typer.Typer(
@@ -31,17 +33,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-EXIT_CODES = (
-    "Exit codes: 0 complete; 2 usage or config; 3 incomplete, errors left, or nothing but policy errors; "
-    "4 a gate failed; 5 a cell is invalid, its factor was not delivered alone; 130 interrupted."
-)
-
-
-def examples(*lines: str, note: str = "") -> str:
-    """Return an epilog that shows each line as an example."""
-    shown = [f"  {line}".replace("[", r"\[") for line in lines]
-    return "\n\n".join(["[bold]Examples[/bold]", *shown, *([note] if note else [])])
 
 
 def _version(wanted: bool) -> None:
@@ -150,6 +141,7 @@ def validate(options: ValidateOptions) -> int:
 
 states = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Look at the initial states of a plan.")
 app.add_typer(states, name="states")
+app.add_typer(transfer, name="transfer")
 
 
 @states.command(

@@ -41,6 +41,23 @@ def load_model(
     values = read_layers(path, reading)
     base = Path.cwd() if path in bundled.values() else path.parent
     _make_absolute(values, paths, base)
+    return _overridden(model, values, (source, overrides, paths), reading)
+
+
+def override_model(model: type[M], known: M, overrides: Sequence[str], paths: Sequence[Place]) -> M:
+    """Return what is known with each ``a.b=c`` applied; their paths are relative to the current directory.
+
+    Raises:
+        ConfigError: names every mistake in the overrides.
+    """
+    values = known.model_dump(mode="json", exclude_defaults=True)
+    return _overridden(model, values, ("the overrides", overrides, paths), Reading(os.environ))
+
+
+def _overridden(
+    model: type[M], values: dict[str, Any], asked: tuple[str, Sequence[str], Sequence[Place]], reading: Reading
+) -> M:
+    source, overrides, paths = asked
     values = apply_overrides(values, overrides, reading)
     _make_absolute(values, paths, Path.cwd())
     problems = list(reading.problems)

@@ -14,6 +14,7 @@ from vlassess.pipeline.states import Asked, starts_of_config
 from vlassess.pipeline.transfer_store import Study, now, tell
 from vlassess.records import RunDirectoryError
 from vlassess.records.lines import write_atomically
+from vlassess.report.start_sheet import joined, png
 from vlassess.report.transfer_sheet import SheetTrial, render_sheet
 from vlassess.schema.config import RunConfig
 from vlassess.schema.events import Listener
@@ -142,8 +143,6 @@ def _pictures(study: Study, trials: Sequence[HandTrial], catalog: Catalog, liste
 
 def _drawn(study: Study, names: Sequence[str], catalog: Catalog, listener: Listener) -> dict[str, bytes]:
     """Return the first starts of the benchmark's control, in the order of the names, as PNG."""
-    from vlassess.report.start_sheet import joined, png
-
     part = study.design.parts[0]
     with tempfile.TemporaryDirectory(prefix="vlassess-transfer-") as folder:
         config: RunConfig = part.config.model_copy(update={"cells": (), "output": Path(folder)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -78,7 +79,12 @@ def states_of(study: Study) -> tuple[PartState, ...]:
 
 
 def run_study(
-    study: Study, catalog: Catalog, listener: Listener, stop: StopSwitch | None = None, only: tuple[str, ...] = ()
+    study: Study,
+    catalog: Catalog,
+    listener: Listener,
+    stop: StopSwitch | None = None,
+    only: tuple[str, ...] = (),
+    workers: int | None = None,
 ) -> Ran:
     """Run every part that is not complete; a part that cannot be run does not keep the others from it.
 
@@ -88,6 +94,7 @@ def run_study(
         listener: Told what happens, one run after the other.
         stop: How it is asked to stop.
         only: Names of parts; empty: all.
+        workers: Worker processes; None: as the study says.
 
     Raises:
         StorageFullError: the disk is full; what was recorded before is safe.
@@ -105,6 +112,8 @@ def run_study(
                 problems.append(f"{state.part.name}: there is no file {state.absent[0]}; train it, then run again")
                 continue
             listener.note(f"{state.part.name}: {len(state.items) - state.finished} episodes to run")
+            if workers is not None:
+                state = _with_workers(state, workers)
             try:
                 result = _begun_or_resumed(study, state, catalog, listener, stop)
             except StorageFullError:
@@ -127,6 +136,11 @@ def _chosen(states: tuple[PartState, ...], only: tuple[str, ...]) -> tuple[PartS
         names = ", ".join(state.part.name for state in states)
         raise RunDirectoryError(f"the study has no run {strange[0]!r}; it has {names}")
     return tuple(state for state in states if not only or state.part.name in only)
+
+
+def _with_workers(state: PartState, workers: int) -> PartState:
+    execution = state.config.execution.model_copy(update={"workers": workers})
+    return dataclasses.replace(state, config=state.config.model_copy(update={"execution": execution}))
 
 
 def _begun_or_resumed(

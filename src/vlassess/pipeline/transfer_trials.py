@@ -110,7 +110,7 @@ class _Roles:
         episode = entry.item.episode
         key, suite = key_of(episode.perturbation), episode.suite
         for name, cell in self._controls.items():
-            if cell.suite is None and key == key_of(cell.within) or cell.suite is not None and suite == cell.control:
+            if (suite == cell.control and not key) if cell.suite is not None else key == key_of(cell.within):
                 yield replace(base, role="control", cell=name)
         for cell in self._cells:
             if not _is_of(cell, key, suite):

@@ -100,7 +100,8 @@ class FewShotConfig(Strict):
     methods: tuple[Name, ...] = Field(default=(), max_length=20)
     """Names of the ways of adapting."""
     checkpoint: PolicySource | None = None
-    """Where the checkpoint of each method and k is; `{method}`, `{k}` and `{folder}` stand for them in every text."""
+    """Where the checkpoint of each method and k is: `{method}`, `{k}` and `{folder}` stand for them in every text; one
+    that is `{k}` alone becomes the number."""
     folder: Path | None = None
     """Folder of the checkpoints: `{folder}`."""
     checkpoints: tuple[Checkpoint, ...] = ()
@@ -141,8 +142,8 @@ class FewShotConfig(Strict):
             for k in self.k
         )
 
-    def _words(self, method: str, k: int) -> dict[str, str]:
-        return {"{method}": method, "{k}": str(k), "{folder}": str(self.folder or ".")}
+    def _words(self, method: str, k: int) -> dict[str, str | int]:
+        return {"{method}": method, "{k}": k, "{folder}": str(self.folder or ".")}
 
 
 class RetentionConfig(Strict):
@@ -228,16 +229,18 @@ class StudyConfig(Strict):
         return self
 
 
-def _filled(source: PolicySource, words: Mapping[str, str]) -> PolicySource:
+def _filled(source: PolicySource, words: Mapping[str, str | int]) -> PolicySource:
     """Return a source with every placeholder replaced, in every text."""
     values = source.model_dump(exclude_none=True, exclude_defaults=True)
     return PolicySource.model_validate(_replaced(values, words))
 
 
-def _replaced(value: Any, words: Mapping[str, str]) -> Any:
+def _replaced(value: Any, words: Mapping[str, str | int]) -> Any:
     if isinstance(value, str):
+        if value in words:
+            return words[value]
         for placeholder, text in words.items():
-            value = value.replace(placeholder, text)
+            value = value.replace(placeholder, str(text))
         return value
     if isinstance(value, dict):
         return {key: _replaced(entry, words) for key, entry in value.items()}
