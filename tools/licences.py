@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from packaging.requirements import Requirement
 
-ROOTS = ("vlassess[sim,artifacts]", "vlassess-link[images]")
+ROOTS = ("vlassess[sim,artifacts,hub]", "vlassess-link[images]")
 OURS = ("vlassess", "vlassess-link")
 ACCEPTED = re.compile(
     r"MIT|MIT-CMU|HPND|BSD|BSD-2-Clause|BSD-3-Clause|0BSD|Apache-2\.0|Apache|ISC|Zlib|PSF-2\.0|PSF|Python-2\.0|"

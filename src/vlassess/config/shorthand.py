@@ -13,6 +13,7 @@ from typing import Any
 
 from vlassess.config.cells import expand_cells
 from vlassess.config.yaml12 import Unreadable, join
+from vlassess.schema.grounding import HUB
 from vlassess.schema.problems import shown
 
 URL = re.compile(r"[a-z][a-z0-9+.-]*://")
@@ -126,15 +127,17 @@ def _resolve_paths(layer: dict[str, Any], base: Path, problems: list[str]) -> No
 
 
 def _resolve_questions(grounding: Any, base: Path) -> None:
-    """Make the paths of files of questions absolute."""
+    """Make the paths of files of questions absolute; what is on the hub stays as it is."""
+
+    def found(source: Any) -> Any:
+        return str(absolute(source, base)) if isinstance(source, str) and not source.startswith(HUB) else source
+
     for domain in ("hardmath", "general") if isinstance(grounding, dict) else ():
         given = grounding.get(domain)
-        if isinstance(given, str):
-            grounding[domain] = str(absolute(given, base))
-        elif isinstance(given, dict):
-            grounding[domain] = {
-                half: str(absolute(path, base)) if isinstance(path, str) else path for half, path in given.items()
-            }
+        if isinstance(given, dict):
+            grounding[domain] = {half: found(path) for half, path in given.items()}
+        elif given is not None:
+            grounding[domain] = found(given)
 
 
 def _read_latencies(layer: dict[str, Any], base: Path, problems: list[str]) -> None:

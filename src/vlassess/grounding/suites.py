@@ -15,15 +15,17 @@ from vlassess.grounding.questions import (
     Pool,
     Question,
     QuestionError,
+    Split,
     arithmetic,
     bank,
+    hub_gsm8k,
     read_commonsenseqa,
     read_gsm8k,
     read_mmlu,
     word_problems,
     wrong_options,
 )
-from vlassess.schema.grounding import GroundingConfig, QuestionFiles
+from vlassess.schema.grounding import HUB, GroundingConfig, QuestionFiles
 from vlassess_link.digest import content_hash
 
 GENERATED = 500
@@ -108,20 +110,29 @@ def course(domain: str, config: GroundingConfig, seed: int, needed: int) -> Cour
 
 
 def _pool(domain: str, source: str | QuestionFiles, config: GroundingConfig) -> Pool:
-    if isinstance(source, str):
-        return _read(domain, source).half(config.split)
-    path = getattr(source, config.split)
+    if isinstance(source, str) and not source.startswith(HUB):
+        return _read(domain, source, config.split).half(config.split)
+    # A data set of the hub has its own halves: one name stands for both.
+    files = QuestionFiles(train=source, evaluation=source) if isinstance(source, str) else source
+    path = getattr(files, config.split)
     if path is None:
         raise QuestionError(f"grounding.{domain} names no file for {config.split}; add `{config.split}: FILE`")
-    pool = _read(domain, path)
-    if config.split == "train" or source.train is None:
+    pool = _read(domain, path, config.split)
+    if config.split == "train" or files.train is None:
         return pool
-    trained = {question.key for question in _read(domain, source.train).questions}
+    trained = {question.key for question in _read(domain, files.train, "train").questions}
     left = tuple(question for question in pool.questions if question.key not in trained)
     return Pool(pool.name, left, {**pool.dropped, "in the training file": len(pool.questions) - len(left)})
 
 
-def _read(domain: str, path: str) -> Pool:
+def _read(domain: str, path: str, split: Split) -> Pool:
+    """Return the questions of a file, or of one split of a data set of the hub."""
+    if path.startswith(HUB):
+        if domain != "hardmath":
+            raise QuestionError(
+                f"grounding.{domain} is {path!r}; only GSM8K, which is for hardmath, is read from the hub: give a file"
+            )
+        return hub_gsm8k(path.removeprefix(HUB), split)
     if domain == "hardmath":
         return read_gsm8k(Path(path))
     return read_commonsenseqa(Path(path)) if path.endswith((".jsonl", ".json")) else read_mmlu(Path(path))

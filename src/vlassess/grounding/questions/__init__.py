@@ -3,6 +3,7 @@
 from vlassess.grounding.questions.arithmetic import arithmetic
 from vlassess.grounding.questions.bank import bank
 from vlassess.grounding.questions.files import read_commonsenseqa, read_gsm8k, read_mmlu
+from vlassess.grounding.questions.hub import hub_gsm8k
 from vlassess.grounding.questions.pools import Pool, shared, split_of, wrong_options
 from vlassess.grounding.questions.question import Question, QuestionError, Split, normalised, number, same
 from vlassess.grounding.questions.word_problems import word_problems
@@ -14,6 +15,7 @@ __all__ = [
     "Split",
     "arithmetic",
     "bank",
+    "hub_gsm8k",
     "normalised",
     "number",
     "read_commonsenseqa",

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +51,19 @@ def read_gsm8k(path: Path, longest: int = LONGEST_QUESTION, seed: int = 0) -> Po
     Raises:
         QuestionError: the file cannot be read, a line is no JSON object, or nothing is left.
     """
+    return gsm8k(_json_lines(path), longest, seed)
+
+
+def gsm8k(rows: Iterable[Mapping[str, Any]], longest: int = LONGEST_QUESTION, seed: int = 0) -> Pool:
+    """Return the word problems of rows as `read_gsm8k` has them, wherever they are from.
+
+    Raises:
+        QuestionError: nothing is left.
+    """
     dropped: Counter[str] = Counter()
     rng = np.random.default_rng(seed)
-    rows = [row for row in (_gsm8k(each, rng, dropped) for each in _json_lines(path)) if row is not None]
-    return _pool("gsm8k", rows, dropped, longest)
+    found = [row for row in (_gsm8k(each, rng, dropped) for each in rows) if row is not None]
+    return _pool("gsm8k", found, dropped, longest)
 
 
 def read_mmlu(paths: Path | Sequence[Path], longest: int = LONGEST_QUESTION) -> Pool:
@@ -115,7 +124,7 @@ def _spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def _gsm8k(row: dict[str, Any], rng: np.random.Generator, dropped: Counter[str]) -> Row | None:
+def _gsm8k(row: Mapping[str, Any], rng: np.random.Generator, dropped: Counter[str]) -> Row | None:
     solution = row.get("answer")
     text = row.get("question")
     final = solution.rpartition("####")[2].strip() if isinstance(solution, str) and "####" in solution else ""
