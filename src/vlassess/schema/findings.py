@@ -152,6 +152,7 @@ class Ranking:
         reason: One sentence for people, with the numbers.
         ranks: In the order of the estimates; empty where it is not supported.
         groups: Names among which no difference was found.
+        apart: (better, worse): what the tests tell apart, also where the budget does not support an order of all.
     """
 
     of: Literal["policies", "cells"]
@@ -162,6 +163,7 @@ class Ranking:
     reason: str
     ranks: tuple[Ranked, ...] = ()
     groups: tuple[tuple[str, ...], ...] = ()
+    apart: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

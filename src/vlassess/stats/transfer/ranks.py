@@ -26,8 +26,8 @@ def rankings(trials: Sequence[Trial], judge: Judge) -> tuple[Ranking, ...]:
     """Return the order of policies in each cell and of cells for each policy, or why there is none.
 
     Definition: a ranking is supported where every two that it would rank share as many starts as find a difference
-    of ``delta`` with the study's power, given the mean square of what was observed between them (the share of pairs
-    that differ; `vlassess.stats.budget.paired`), or as many as the plan worked out; never fewer than if only such
+    of ``delta`` with the study's power (`vlassess.stats.budget.paired`, where as many pairs differ as the observed
+    variance says, were the difference ``delta``), or as many as the plan worked out; never fewer than if only such
     pairs differed as make up ``delta``. Then every two are compared by the exact sign test (McNemar) or, where
     starts differ by other numbers than -1 and 1, by a sign-flip test; p-values are corrected by Holm over the pairs,
     alpha is divided by the number of rankings of the kind, and ranks are those of
@@ -88,15 +88,17 @@ def _ranking(
             gaps[i, j], p_values[i, j] = float(values.mean()), _p_value(values, judge)
     starts = min(shared)
     claim = f"telling {kind} {100 * judge.rules.delta:g} points apart with power {judge.rules.power:g} needs {needed}"
-    if starts < needed:
-        return Ranking(kind, name, False, starts, needed, f"{starts} matched starts; {claim}")
+    reason = f"{starts} matched starts; {claim}"
     wins = better(gaps, p_values, judge.rules.alpha / number)
+    apart = tuple((names[i], names[j]) for i, j in zip(*np.nonzero(wins), strict=True))
+    if starts < needed:
+        return Ranking(kind, name, False, starts, needed, reason, apart=apart)
     ranks = rank_intervals(wins)
     means = [float(np.mean(list(arms[one].values()))) for one in names]
     order = sorted(range(size), key=lambda index: (-means[index], names[index]))
     alike = tuple(tuple(names[index] for index in group) for group in indistinguishable(wins) if len(group) > 1)
     ranked = tuple(Ranked(names[index], means[index], ranks[index].low, ranks[index].high) for index in order)
-    return Ranking(kind, name, True, starts, needed, f"{starts} matched starts; {claim}", ranked, alike)
+    return Ranking(kind, name, True, starts, needed, reason, ranked, alike, apart)
 
 
 def _differences(first: Arm, second: Arm) -> NDArray[np.float64]:
@@ -117,5 +119,6 @@ def _needed(values: NDArray[np.float64], judge: Judge) -> int:
     least = paired(rules.delta, rules.delta, rules.power, rules.alpha).n
     if rules.ranking_pairs is not None:
         return max(least, rules.ranking_pairs)
-    differ = float(np.mean(values**2)) if len(values) else 1.0
+    # Were their difference delta: a large difference makes many pairs differ, but is not harder to see for that.
+    differ = float(values.var()) + rules.delta**2 if len(values) else 1.0
     return max(least, paired(rules.delta, min(1.0, max(rules.delta, differ)), rules.power, rules.alpha).n)

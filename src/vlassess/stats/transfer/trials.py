@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from vlassess.schema.findings import Average, Gap, Share
+from vlassess.schema.interval import Interval
 from vlassess.schema.transfer import Correction, Rules, Trial
 from vlassess.stats.clusters import cluster_mean, cluster_sums
 from vlassess.stats.many import benjamini_hochberg, holm
@@ -57,9 +59,7 @@ def share_of(trials: Iterable[Trial], judge: Judge) -> Share:
 
 def counted(successes: int, n: int, judge: Judge) -> Share:
     """Return counts as a rate with its exact interval."""
-    return Share(
-        successes, n, successes / n if n else None, clopper_pearson(successes, n, judge.confidence) if n else None
-    )
+    return Share(successes, n, successes / n if n else None, _exact(successes, n, judge.confidence))
 
 
 def progress_of(trials: Iterable[Trial], judge: Judge) -> Average:
@@ -120,6 +120,12 @@ def corrected(p_values: Sequence[float | None], how: Correction) -> list[float |
         return list(p_values)
     adjusted = iter((holm if how == "holm" else benjamini_hochberg)(known).tolist())
     return [None if p is None else float(next(adjusted)) for p in p_values]
+
+
+@lru_cache(maxsize=4096)
+def _exact(successes: int, n: int, confidence: float) -> Interval | None:
+    """Return `clopper_pearson`; a study asks for the same counts many times."""
+    return clopper_pearson(successes, n, confidence)
 
 
 def _paired(pairs: Sequence[Pair], judge: Judge) -> Gap:
