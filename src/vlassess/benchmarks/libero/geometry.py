@@ -85,6 +85,13 @@ class Scene:
         """Return the height of an object's lowest point."""
         return float(min(points[:, 2].min() for points in self.shapes(name)))
 
+    def foot(self, name: str) -> np.ndarray:
+        """Return the middle and the corners, (5, 3), of the lowest face of the upright box around an object."""
+        points = np.concatenate(self.shapes(name))
+        low, high = points.min(axis=0), points.max(axis=0)
+        corners = [[x, y, low[2]] for x in (low[0], high[0]) for y in (low[1], high[1])]
+        return np.array([np.mean(corners, axis=0), *corners])
+
     def clearance(self, point: np.ndarray, ignored: tuple[str, ...]) -> float:
         """Return the distance from a point to the nearest box around a solid shape of another thing, 0 inside."""
         robot = {self._model.body_rootid[self._model.body("robot0_base").id]}

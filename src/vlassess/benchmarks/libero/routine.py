@@ -26,6 +26,8 @@ GAP = 0.05
 """Meters that the lowest point of what is carried stays above its target's highest."""
 RAISE, HIGHEST = 0.05, 1.5
 WAY_GAP = 0.02
+WAY = np.linspace(0.2, 1.0, 9)
+"""Where along a straight way it is looked whether something is in it, in shares of its length."""
 LIFTED = 0.03
 HOLLOW = ("bowl", "ramekin", "mug")
 ATTEMPTS = 4
@@ -76,9 +78,9 @@ def axis_angle(rotation: np.ndarray) -> np.ndarray:
 def pick_and_place(scene: Scene, thing: str, target: str, inside: bool) -> Iterator[Move]:
     """Yield the moves that put a thing onto a target, or into it; begun anew where the thing slips."""
     for attempt in range(ATTEMPTS):
-        yield from _approach(scene, thing, _grasp(scene, thing, attempt))
+        yield from _approach(scene, thing, _grasp(scene, thing, (target, inside), attempt))
         # Seen anew from near: things may have slid meanwhile.
-        grasp = _grasp(scene, thing, attempt)
+        grasp = _grasp(scene, thing, (target, inside), attempt)
         before = scene.position(thing)[2]
         yield from _take(scene, grasp, thing, target)
         if scene.position(thing)[2] < before + LIFTED:
@@ -86,9 +88,18 @@ def pick_and_place(scene: Scene, thing: str, target: str, inside: bool) -> Itera
         yield from _put(scene, grasp, thing, target, inside)
 
 
-def _grasp(scene: Scene, thing: str, attempt: int) -> Grasp:
+def _grasp(scene: Scene, thing: str, place: tuple[str, bool], attempt: int) -> Grasp:
+    """Return a grasp whose hand has room where the thing is and, if there is such a one, where it is put."""
     grasps = rim_grasps(scene, thing) if any(word in thing for word in HOLLOW) else body_grasps(scene, thing)
+    position, goal = scene.position(thing), scene.position(place[0])
+    way = np.array([*(goal - position)[:2], _rest(scene, *place) - scene.bottom(thing)])
+    grasps.sort(key=lambda grasp: hand_room(scene, Grasp(grasp.point + way, grasp.yaw), thing) < WAY_GAP)
     return grasps[attempt % len(grasps)]
+
+
+def _rest(scene: Scene, target: str, inside: bool) -> float:
+    """Return the height at which the lowest point of a thing is let go."""
+    return (scene.top(scene.parent(target)) if inside else float(scene.position(target)[2])) + 0.005
 
 
 def _safe(scene: Scene, target: str) -> float:
@@ -110,9 +121,22 @@ def _approach(scene: Scene, thing: str, grasp: Grasp) -> Iterator[Move]:
     yield Move(above, grasp.yaw, OPEN, 0.015)
 
 
+def _rise(scene: Scene, thing: str, yaw: float, over: np.ndarray) -> np.ndarray:
+    """Return how far up a held thing must go to be carried to a place without meeting what stands between."""
+    hand = scene.hand[0]
+    foot = scene.foot(thing) - hand
+    for rise in np.arange(0.0, HIGHEST - hand[2], RAISE):
+        up = np.array([0.0, 0.0, rise])
+        way = [hand + up + share * (over - hand) for share in WAY]
+        nearest = min(scene.clearance(place + corner, (thing,)) for place in way for corner in foot)
+        if nearest >= WAY_GAP and not _blocked(scene, thing, yaw, hand + up, over + up):
+            return up
+    return np.zeros(3)
+
+
 def _blocked(scene: Scene, thing: str, yaw: float, begin: np.ndarray, end: np.ndarray) -> bool:
     """Whether something is in the hand's straight way, its fingertips or its broad part."""
-    for share in np.linspace(0.2, 1.0, 9):
+    for share in WAY:
         place = begin + share * (end - begin)
         if min(scene.clearance(place, (thing,)), hand_room(scene, Grasp(place, yaw), thing)) < WAY_GAP:
             return True
@@ -131,13 +155,15 @@ def _take(scene: Scene, grasp: Grasp, thing: str, target: str) -> Iterator[Move]
 def _put(scene: Scene, grasp: Grasp, thing: str, target: str, inside: bool) -> Iterator[Move]:
     offset = scene.position(thing) - scene.hand[0]
     goal = scene.position(target)
-    height = scene.hand[0][2]
-    over = np.array([goal[0] - offset[0], goal[1] - offset[1], height])
-    yield Move(over, grasp.yaw, CLOSED, 0.01)
+    hand = scene.hand[0]
+    over = np.array([goal[0] - offset[0], goal[1] - offset[1], hand[2]])
+    rise = _rise(scene, thing, grasp.yaw, over)
+    if rise[2] > 0.0:
+        yield Move(hand + rise, grasp.yaw, CLOSED, 0.02)
+    yield Move(over + rise, grasp.yaw, CLOSED, 0.01)
     offset = scene.position(thing) - scene.hand[0]
     below = scene.hand[0][2] - scene.bottom(thing)
-    rest = scene.top(scene.parent(target)) if inside else goal[2]
-    down = np.array([goal[0] - offset[0], goal[1] - offset[1], rest + below + 0.005])
+    down = np.array([goal[0] - offset[0], goal[1] - offset[1], _rest(scene, target, inside) + below])
     yield Move(down, grasp.yaw, CLOSED, 0.004, 40, fastest=0.5)
     yield Move(down, grasp.yaw, OPEN, hold=6)
     yield Move(down + np.array([0.0, 0.0, HOVER]), grasp.yaw, OPEN, 0.02)
