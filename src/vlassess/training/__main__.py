@@ -54,6 +54,16 @@ def _few_shot(options: argparse.Namespace) -> None:
     reporter.say(f"weights: {teach(options.weights, wanted, options.out, reporter)}")
 
 
+def _curve(options: argparse.Namespace) -> None:
+    _need_torch()
+    from vlassess.training.curve import course_of, train_curve
+    from vlassess.training.progress import Reporter
+
+    reporter = Reporter()
+    checkpoints = train_curve(course_of(options.study, options.set, reporter.say), reporter)
+    reporter.say(f"{len(checkpoints)} checkpoints are in {checkpoints[0].parent}")
+
+
 def _need_torch() -> None:
     missing = [name for name in ("torch", "onnx", "onnxscript") if importlib.util.find_spec(name) is None]
     if missing:
@@ -83,6 +93,10 @@ def parser() -> argparse.ArgumentParser:
     few.add_argument("--weights", type=Path, default=WEIGHTS, help="what to start from (default: mini-vla's own)")
     few.add_argument("--out", type=Path, required=True, help="ONNX file to write")
     few.add_argument("--seed", type=int, default=0, help="other seeds are other demonstrations")
+    curve = commands.add_parser("curve", help="teach every checkpoint of a transfer study; started again, go on")
+    curve.set_defaults(command=_curve)
+    curve.add_argument("study", help="a study with few_shot, or the name of a bundled one: tabletop")
+    curve.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="override one place of it")
     return whole
 
 

@@ -226,14 +226,17 @@ def _retained(config: StudyConfig, starts: int, spec: BenchmarkSpec, problems: l
     for checkpoint in (None, *few.adapted):
         sources = before if checkpoint is None else {label_of(checkpoint): checkpoint.policy}
         name = f"retention-{'before' if checkpoint is None else label_of(checkpoint)}"
-        run = _run(config, name, left, each, sources).model_copy(update={"tasks": wanted.tasks})
+        named = (
+            None if wanted.tasks is None else tuple(f"{task.suite}/{task.name}" for task in tasks if task.suite in left)
+        )
+        run = _run(config, name, left, each, sources).model_copy(update={"tasks": named})
         yield Part(name, "retention", run, checkpoint)
 
 
 def shared_suites(config: StudyConfig, starts: int, spec: BenchmarkSpec) -> tuple[str, ...]:
     """Return the seen suites whose trials are those of the controls: the same tasks, as many starts of each."""
     wanted, few = config.retention, config.few_shot
-    if wanted is None or few is None or config.tasks != wanted.tasks:
+    if wanted is None or few is None:
         return ()
     suites = config.suites or spec.suites
     target = next((cell for cell in config.cells if cell.name == few.cell), None)
@@ -242,7 +245,11 @@ def shared_suites(config: StudyConfig, starts: int, spec: BenchmarkSpec) -> tupl
     seen, varied = _tasks(wanted.tasks, wanted.suites, spec), _tasks(config.tasks, suites, spec)
     if not seen or not varied or (wanted.starts or starts) / len(seen) != starts / len(varied):
         return ()
-    return tuple(suite for suite in wanted.suites if suite in suites)
+    return tuple(
+        suite
+        for suite in wanted.suites
+        if suite in suites and _tasks(wanted.tasks, (suite,), spec) == _tasks(config.tasks, (suite,), spec)
+    )
 
 
 def label_of(checkpoint: Checkpoint) -> str:
