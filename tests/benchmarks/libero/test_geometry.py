@@ -34,14 +34,20 @@ def bowl(name: str, pos: str, euler: str = "0 0 0") -> str:
     return f'<body name="{name}" pos="{pos}" euler="{euler}"><freejoint/>{walls}</body>'
 
 
-def scene(*bodies: str) -> Any:
-    xml = f"<mujoco><worldbody><body name='robot0_base'/>{''.join(bodies)}</worldbody></mujoco>"
+def scene(*bodies: str, hand: str = "0 0 0") -> Any:
+    robot = f"<body name='robot0_base'><site name='hand' pos='{hand}'/></body>"
+    xml = f"<mujoco><worldbody>{robot}{''.join(bodies)}</worldbody></mujoco>"
     model = mujoco.MjModel.from_xml_string(xml)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     names = {model.body(i).name: i for i in range(1, model.nbody)}
     sim = SimpleNamespace(model=SimpleNamespace(_model=model), data=SimpleNamespace(_data=data))
-    return geometry.Scene(SimpleNamespace(sim=sim, obj_body_id=names, object_sites_dict={}))
+    robots = [SimpleNamespace(eef_site_id=model.site("hand").id)]
+    return geometry.Scene(SimpleNamespace(sim=sim, obj_body_id=names, object_sites_dict={}, robots=robots))
+
+
+def upright(name: str, pos: str, size: str) -> str:
+    return f'<body name="{name}" pos="{pos}"><geom type="box" size="{size}"/></body>'
 
 
 @pytest.mark.parametrize("euler", ["0 0 0", "0 0 30", "12 0 0"])
@@ -69,6 +75,34 @@ def test_the_side_with_room_for_the_hand_comes_first(side: float) -> None:
     box = f'<body name="box" pos="0 {0.13 * side} 0.1"><geom type="box" size="0.1 0.03 0.1"/></body>'
     best = geometry.rim_grasps(scene(bowl("bowl", "0 0 0"), box), "bowl")[0]
     assert best.point[1] * side < 0
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_it_is_held_where_the_hand_has_room_to_let_go(side: float) -> None:
+    """Nothing stands beside the bowl, but beside the plate."""
+    plate = upright("plate", "0.4 0 0.01", "0.06 0.06 0.01")
+    cabinet = upright("cabinet", f"0.4 {0.18 * side} 0.15", "0.2 0.06 0.15")
+    found = scene(bowl("bowl", "0 0 0"), plate, cabinet)
+    grasp = routine._grasp(found, "bowl", ("plate", False), 0)
+    assert grasp.point[1] * side < 0
+    there = geometry.Grasp(grasp.point + np.array([0.4, 0.0, 0.02]), grasp.yaw)
+    assert geometry.hand_room(found, there, "bowl") >= routine.WAY_GAP
+
+
+@given(st.floats(0.02, 0.5))
+def test_what_is_carried_goes_over_what_stands_between(height: float) -> None:
+    """A pole stands in the straight way of a bowl whose foot is 0.1 above the table."""
+    pole = upright("pole", f"0.25 0.05 {height / 2}", f"0.01 0.01 {height / 2}")
+    found = scene(bowl("bowl", "0 0.05 0.1"), pole, hand="0 0 0.14")
+    rise = routine._rise(found, "bowl", 0.0, np.array([0.5, 0.0, 0.14]))
+    assert rise[:2].tolist() == [0.0, 0.0]
+    assert 0.1 + rise[2] >= height + routine.WAY_GAP - 1e-9
+    assert rise[2] <= max(0.0, height - 0.1) + routine.WAY_GAP + routine.RAISE
+
+
+def test_a_free_way_is_not_raised() -> None:
+    found = scene(bowl("bowl", "0 0.05 0.1"), hand="0 0 0.14")
+    assert routine._rise(found, "bowl", 0.0, np.array([0.5, 0.0, 0.14])).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_a_long_box_is_held_across_its_narrow_way() -> None:
