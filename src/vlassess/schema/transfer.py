@@ -226,3 +226,47 @@ class TransferAnalysis:
     real: TransferAnalysis | None
     reality: RealityCheck | None
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AuditLine:
+    """What the audit of one cell with one policy came to.
+
+    Attributes:
+        policy: Label.
+        cell: Name.
+        verdict: "ok", "violated", "not witnessed", "not audited" or, for a suite, "cannot be audited".
+        sentence: Why it is not "ok"; empty where it is.
+    """
+
+    policy: str
+    cell: str
+    verdict: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class StudyFacts:
+    """What a report says of a study beside its figures.
+
+    Attributes:
+        name: Of the study.
+        benchmark: Where trials were simulated; None: nowhere.
+        starts: Planned starts a cell; None where it is not known.
+        lock: Hash of the locked plan; None: it was not locked.
+        locked_at: When it was locked.
+        amendments: What was changed since, one sentence each, with reason and time.
+        blind: Policies go by codes still.
+        facts: (name, value) of whatever else belongs to the head of the page.
+        audits: Of the cells.
+    """
+
+    name: str
+    benchmark: str | None = None
+    starts: int | None = None
+    lock: str | None = None
+    locked_at: str | None = None
+    amendments: tuple[str, ...] = ()
+    blind: bool = False
+    facts: tuple[tuple[str, str], ...] = ()
+    audits: tuple[AuditLine, ...] = ()
