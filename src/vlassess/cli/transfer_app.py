@@ -119,3 +119,27 @@ def unblind(options: StudyOptions) -> int:
     from vlassess.cli.transfer_by_hand import open_codes
 
     return open_codes(options)
+
+
+@transfer.command(
+    epilog=examples(
+        f"vlassess transfer analyse {FOLDER}",
+        f"vlassess transfer analyse {FOLDER} --json > analysis.json",
+        note="Exit codes: 0 everything planned is in it; 3 something is left to run.",
+    )
+)
+@takes(StudyOptions)
+def analyse(options: StudyOptions) -> int:
+    """Compute every number of a study from its files and print them: gaps, rankings, curves, what was forgotten."""
+    from vlassess.cli.transfer_results import analyse
+
+    return analyse(options)
+
+
+@transfer.command(epilog=examples(f"vlassess transfer report {FOLDER}"))
+@takes(StudyOptions)
+def report(options: StudyOptions) -> int:
+    """Write a study's report, a page that stands alone."""
+    from vlassess.cli.transfer_results import report
+
+    return report(options)

@@ -108,7 +108,7 @@ def plan_study(
     if problems:
         raise StudyError(f"study {config.name!r}", list(dict.fromkeys(problems)))
     checks = checks_of(design, spec, _evaluated(design, items), demonstrated_by(config))
-    return StudyPlan(design, spec, items, checks, _priced(design, items))
+    return StudyPlan(design, spec, items, checks, priced(design, items))
 
 
 def spec_of(config: StudyConfig, catalog: Catalog, note: Callable[[str], None]) -> BenchmarkSpec:
@@ -173,7 +173,8 @@ def _evaluated(design: Design, items: Mapping[str, tuple[WorkItem, ...]]) -> fro
     return frozenset(text for episode in episodes for text in (str(episode.seed), episode.pair_key))
 
 
-def _priced(design: Design, items: Mapping[str, tuple[WorkItem, ...]]) -> Budget:
+def priced(design: Design, items: Mapping[str, tuple[WorkItem, ...]]) -> Budget:
+    """Return what a study costs and shows."""
     config = design.config
     real = config.real
     by_hand = 0

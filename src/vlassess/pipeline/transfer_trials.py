@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vlassess.pipeline.factors import summary_of
 from vlassess.pipeline.transfer_running import PartState
@@ -11,26 +11,10 @@ from vlassess.pipeline.transfer_store import Study
 from vlassess.report.counting import Entry, entries
 from vlassess.schema.cells import key_of
 from vlassess.schema.study import StudyCell
+from vlassess.schema.study_facts import AuditLine
 from vlassess.schema.transfer import Trial
 from vlassess.transfer import HandRecord, HandTrial, as_planned, control_of, first_of_each, shared_suites
 from vlassess_link.specs import BenchmarkSpec
-
-
-@dataclass(frozen=True)
-class AuditLine:
-    """What the audit of one cell with one policy came to.
-
-    Attributes:
-        policy: Label in the run.
-        cell: Name.
-        verdict: "ok", "violated", "not witnessed", "not audited" or, for a suite, "cannot be audited".
-        sentence: Why it is not "ok"; empty where it is.
-    """
-
-    policy: str
-    cell: str
-    verdict: str
-    sentence: str
 
 
 def simulated_trials(study: Study, states: Iterable[PartState]) -> list[Trial]:
@@ -168,6 +152,7 @@ def _trial(entry: Entry) -> Trial:
         policy=entry.item.policy,
         role="control",
         start_key=episode.pair_key,
+        task=f"{episode.suite}/{episode.task}",
         success=ended == "success" if ended in ("success", "failure") else None,
         progress=None if outcome is None else outcome.progress,
         repeat=episode.repeat,

@@ -1,4 +1,4 @@
-"""What a reader of a study's numbers has to know beside them: what was planned, changed, run, audited and departed from.
+"""What a reader of a study has to know beside its numbers: what was planned, changed, run, audited, departed from.
 
 Beside `StudyConfig`, which says what was asked, and `TransferAnalysis`, which says what came of it.
 """
@@ -57,7 +57,7 @@ class Departure:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """One run of the study: name, what for, planned episodes, those with a result, and its folder (empty: not begun)."""
+    """One run of the study: name, what for, planned episodes, those with a result, its folder (empty: not begun)."""
 
     name: str
     role: str

@@ -1,0 +1,26 @@
+"""``vlassess transfer analyse | report``."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from vlassess.cli.output import console, print_json
+from vlassess.cli.transfer_options import StudyOptions
+from vlassess.pipeline.transfer_analysis import ANALYSIS
+from vlassess.pipeline.transfer_analysis import analyse as analyse_study
+from vlassess.pipeline.transfer_store import open_study
+from vlassess.report.transfer_text import render_transfer
+from vlassess.verdict import COMPLETE, INCOMPLETE
+
+
+def analyse(options: StudyOptions) -> int:
+    """Print a study's numbers, and return 3 while something of it has no result."""
+    study = open_study(options.study)
+    found = analyse_study(study)
+    if options.json:
+        print_json(found.to_json())
+    else:
+        out = console()
+        out.print(render_transfer(found.facts, found.analysis))
+        out.print(Text(f"analysis: {study.path / ANALYSIS}"), soft_wrap=True)
+    return COMPLETE if found.complete else INCOMPLETE

@@ -1,0 +1,185 @@
+"""From a locked study's files to its numbers and to what has to be known beside them; every number from files alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vlassess.pipeline.transfer_by_hand import deviations_of
+from vlassess.pipeline.transfer_planning import priced
+from vlassess.pipeline.transfer_running import PartState, states_of
+from vlassess.pipeline.transfer_store import Study
+from vlassess.pipeline.transfer_trials import audits_of, simulated_trials, trials_by_hand
+from vlassess.records.lines import write_atomically
+from vlassess.schema.study import StudyConfig
+from vlassess.schema.study_facts import (
+    AuditLine,
+    CellFacts,
+    Departure,
+    RunFacts,
+    StudyChange,
+    StudyCheck,
+    StudyFacts,
+)
+from vlassess.schema.transfer import Rules, TransferAnalysis, Trial
+from vlassess.stats.transfer import analyse_study
+from vlassess.transfer import control_of
+from vlassess_link.errors import ContractError
+from vlassess_link.jsonable import to_json
+
+ANALYSIS, ANALYSIS_SCHEMA = "analysis.json", 1
+VIOLATED = "violated"
+DELTA = 0.10
+"""Difference that a ranking is to tell apart where the study makes no claim: ten points."""
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """A study's numbers.
+
+    Attributes:
+        facts: What was planned, changed, run and audited.
+        analysis: What the trials say.
+    """
+
+    facts: StudyFacts
+    analysis: TransferAnalysis
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned trial, simulated or by hand, has a result."""
+        runs = all(run.finished == run.planned for run in self.facts.runs)
+        return runs and self.facts.by_hand_done == self.facts.by_hand
+
+    def to_json(self) -> dict[str, object]:
+        """Return everything as JSON types."""
+        return {
+            "schema": ANALYSIS_SCHEMA,
+            "facts": to_json(self.facts),
+            "analysis": to_json(self.analysis),
+        }
+
+
+def analyse(study: Study) -> Analysed:
+    """Return a study's numbers, and keep them as ``analysis.json`` in its folder.
+
+    Cells whose audit is violated are in no finding; they are named in the facts.
+
+    Raises:
+        ContractError: nothing has been run yet.
+    """
+    states = states_of(study)
+    audits = audits_of(study, states)
+    simulated = _valid(simulated_trials(study, states), audits)
+    real = trials_by_hand(study)
+    if not any(trial.success is not None for trial in (*simulated, *real)):
+        raise ContractError(
+            f"{study.path} has no result yet; `vlassess transfer status {study.path}` says what is next"
+        )
+    found = Analysed(_facts(study, states, audits), _analysed(simulated, real, rules_of(study.config)))
+    text = json.dumps(found.to_json(), indent=1, allow_nan=False)
+    write_atomically(study.path / ANALYSIS, text.encode() + b"\n")
+    return found
+
+
+def rules_of(config: StudyConfig) -> Rules:
+    """Return how a study is judged, as its plan fixed it."""
+    claim, wanted = config.claim, config.retention
+    return Rules(
+        alpha=config.alpha,
+        test=config.test,
+        margin=Rules.margin if wanted is None else wanted.margin,
+        delta=DELTA if claim is None else claim.delta,
+        power=Rules.power if claim is None else claim.power,
+        seed=config.seed,
+    )
+
+
+def _analysed(simulated: Sequence[Trial], real: Sequence[Trial], rules: Rules) -> TransferAnalysis:
+    done = any(trial.success is not None for trial in real)
+    if simulated:
+        return analyse_study(simulated, rules, real if done else ())
+    return analyse_study(real, rules, source="robot")
+
+
+def _valid(trials: Sequence[Trial], audits: Sequence[AuditLine]) -> list[Trial]:
+    """Return the trials without those of cells in which something else than the factor, or nothing, was delivered."""
+    invalid = {(line.policy, line.cell) for line in audits if line.verdict == VIOLATED}
+    return [
+        trial
+        for trial in trials
+        if trial.role not in ("cell", "fewshot") or (_run_label(trial), trial.cell) not in invalid
+    ]
+
+
+def _run_label(trial: Trial) -> str:
+    return trial.policy if trial.method is None else f"{trial.method}-{trial.k}"
+
+
+def _facts(study: Study, states: Sequence[PartState], audits: tuple[AuditLine, ...]) -> StudyFacts:
+    manifest, config = study.directory.manifest, study.config
+    plan = study.trials_by_hand()
+    records = study.directory.read()[0]
+    done = {record.item_id for record in records}
+    items = {state.part.name: state.items for state in states}
+    told = deviations_of(study, plan, records) if records else ()
+    return StudyFacts(
+        name=config.name,
+        study_id=manifest.study_id,
+        locked=manifest.created,
+        lock=study.lock,
+        benchmark=None if study.spec is None else study.spec.ref,
+        tasks=_tasks(states),
+        starts=study.design.starts,
+        seed=config.seed,
+        policies=tuple((label, _identity(label, states)) for label in config.policies),
+        cells=tuple(CellFacts(cell.name, cell.axis, cell.level, control_of(cell)) for cell in study.design.cells),
+        checks=tuple(StudyCheck(one.rule, one.verdict, one.sentence) for one in study.checks),
+        claims=priced(study.design, items).sentences,
+        changes=tuple(
+            StudyChange(one.number, one.time, one.reason, one.changes, one.finished) for one in study.amendments
+        ),
+        runs=tuple(
+            RunFacts(
+                state.part.name,
+                state.part.role,
+                len(state.items),
+                state.finished,
+                "" if state.run is None else state.run.path.name,
+            )
+            for state in states
+        ),
+        audits=audits,
+        departures=tuple(Departure(one.kind, one.trials, one.sentence) for one in told),
+        by_hand=len(plan),
+        by_hand_done=sum(trial.item_id in done for trial in plan),
+        opened=study.opened,
+        seconds=sum(map(_seconds, states)),
+    )
+
+
+def _tasks(states: Sequence[PartState]) -> tuple[str, ...]:
+    episodes = (item.episode for state in states if state.part.role == "cells" for item in state.items)
+    return tuple(dict.fromkeys(f"{episode.suite}/{episode.task}" for episode in episodes))
+
+
+def _identity(label: str, states: Sequence[PartState]) -> str:
+    """Return name and revision of a policy as it was reached; empty where it never was."""
+    for state in states:
+        told = {} if state.run is None else state.run.manifest.policy_specs.get(label, {})
+        identity = told.get("identity")
+        if isinstance(identity, dict):
+            return f"{identity.get('name', '')} {identity.get('revision', '')}".strip()
+    return ""
+
+
+def _seconds(state: PartState) -> float:
+    records = () if state.run is None else state.run.records().records
+    return sum(record.seconds.get("total", 0.0) for record in records)
+
+
+def report_path(study: Study) -> Path:
+    """Return where a study's report is written."""
+    return study.path / "report.html"
