@@ -9,7 +9,7 @@ from vlassess.cli.transfer_options import StudyOptions
 from vlassess.pipeline.transfer_analysis import ANALYSIS
 from vlassess.pipeline.transfer_analysis import analyse as analyse_study
 from vlassess.pipeline.transfer_store import open_study
-from vlassess.report.transfer_text import render_transfer
+from vlassess.report.transfer_tables import render_transfer
 from vlassess.verdict import COMPLETE, INCOMPLETE
 
 
