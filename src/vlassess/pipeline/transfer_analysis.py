@@ -14,16 +14,15 @@ from vlassess.pipeline.transfer_store import Study
 from vlassess.pipeline.transfer_trials import audits_of, simulated_trials, trials_by_hand
 from vlassess.records.lines import write_atomically
 from vlassess.schema.study import StudyConfig
-from vlassess.schema.study_facts import (
-    AuditLine,
+from vlassess.schema.study_account import (
     CellFacts,
     Departure,
     RunFacts,
+    StudyAccount,
     StudyChange,
     StudyCheck,
-    StudyFacts,
 )
-from vlassess.schema.transfer import Rules, TransferAnalysis, Trial
+from vlassess.schema.transfer import AuditLine, Rules, TransferAnalysis, Trial
 from vlassess.stats.transfer import analyse_study
 from vlassess.transfer import control_of
 from vlassess_link.errors import ContractError
@@ -44,7 +43,7 @@ class Analysed:
         analysis: What the trials say.
     """
 
-    facts: StudyFacts
+    facts: StudyAccount
     analysis: TransferAnalysis
 
     @property
@@ -118,14 +117,14 @@ def _run_label(trial: Trial) -> str:
     return trial.policy if trial.method is None else f"{trial.method}-{trial.k}"
 
 
-def _facts(study: Study, states: Sequence[PartState], audits: tuple[AuditLine, ...]) -> StudyFacts:
+def _facts(study: Study, states: Sequence[PartState], audits: tuple[AuditLine, ...]) -> StudyAccount:
     manifest, config = study.directory.manifest, study.config
     plan = study.trials_by_hand()
     records = study.directory.read()[0]
     done = {record.item_id for record in records}
     items = {state.part.name: state.items for state in states}
     told = deviations_of(study, plan, records) if records else ()
-    return StudyFacts(
+    return StudyAccount(
         name=config.name,
         study_id=manifest.study_id,
         locked=manifest.created,

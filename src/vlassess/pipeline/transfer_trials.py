@@ -11,8 +11,7 @@ from vlassess.pipeline.transfer_store import Study
 from vlassess.report.counting import Entry, entries
 from vlassess.schema.cells import key_of
 from vlassess.schema.study import StudyCell
-from vlassess.schema.study_facts import AuditLine
-from vlassess.schema.transfer import Trial
+from vlassess.schema.transfer import AuditLine, Trial
 from vlassess.transfer import HandRecord, HandTrial, as_planned, control_of, first_of_each, shared_suites
 from vlassess_link.specs import BenchmarkSpec
 

@@ -20,7 +20,7 @@ from vlassess.schema.findings import (
     Share,
 )
 from vlassess.schema.interval import Interval
-from vlassess.schema.study_facts import StudyFacts
+from vlassess.schema.study_account import StudyAccount
 from vlassess.schema.transfer import RealityCheck, TransferAnalysis
 
 LONGEST = 24
@@ -28,7 +28,7 @@ LONGEST = 24
 NOT_SHOWN = 5
 
 
-def render_transfer(facts: StudyFacts, analysis: TransferAnalysis) -> Group:
+def render_transfer(facts: StudyAccount, analysis: TransferAnalysis) -> Group:
     """Return tables of cells, rankings, curves and retention, and what has to be known beside them."""
     source = "in simulation" if analysis.source == "simulation" else "on the robot"
     parts: list[RenderableType] = [*_findings(analysis.every, source)]
@@ -175,7 +175,7 @@ def _reality(found: RealityCheck) -> list[RenderableType]:
     return [made]
 
 
-def _sentences(facts: StudyFacts, analysis: TransferAnalysis) -> Iterable[str]:
+def _sentences(facts: StudyAccount, analysis: TransferAnalysis) -> Iterable[str]:
     yield from analysis.notes
     if analysis.real is not None and facts.opened is None:
         yield "The codes are blind: `vlassess transfer unblind` opens them, and robot and simulation can be compared."

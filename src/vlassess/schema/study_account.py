@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vlassess.schema.transfer import AuditLine
+
 
 @dataclass(frozen=True)
 class StudyCheck:
@@ -26,24 +28,6 @@ class StudyChange:
     reason: str
     changes: tuple[str, ...]
     finished: int
-
-
-@dataclass(frozen=True)
-class AuditLine:
-    """What the audit of one cell with one policy came to.
-
-    Attributes:
-        policy: Label in the run: of an adapted checkpoint ``METHOD-K``.
-        cell: Name.
-        verdict: "ok", "violated" (the cell is invalid: in no finding), "not witnessed", "not audited" or, for a suite,
-            "cannot be audited".
-        sentence: Why it is not "ok"; empty where it is.
-    """
-
-    policy: str
-    cell: str
-    verdict: str
-    sentence: str
 
 
 @dataclass(frozen=True)
@@ -77,7 +61,7 @@ class CellFacts:
 
 
 @dataclass(frozen=True)
-class StudyFacts:
+class StudyAccount:
     """Everything about a study but its numbers.
 
     Attributes:
