@@ -44,10 +44,42 @@ def expand_layer(values: dict[str, Any], base: Path, problems: list[str]) -> dic
         layer["policies"] = kind({label: expand_policy(source) for label, source in layer["policies"].items()})
     if isinstance(layer.get("benchmark"), str):
         layer["benchmark"] = expand_benchmark(layer["benchmark"])
+    if isinstance(layer.get("few_shot"), dict):
+        layer["few_shot"] = _expand_checkpoints(layer["few_shot"])
     if "cells" in layer:
         layer["cells"] = expand_cells(layer["cells"], problems)
     _resolve_paths(layer, base, problems)
     return layer
+
+
+def _expand_checkpoints(section: dict[str, Any]) -> dict[str, Any]:
+    """Return a study's section with the short form of each adapted checkpoint made long."""
+    found = dict(section)
+    if "checkpoint" in found:
+        found["checkpoint"] = expand_policy(found["checkpoint"])
+    if isinstance(found.get("checkpoints"), list):
+        found["checkpoints"] = [
+            {**entry, "policy": expand_policy(entry["policy"])}
+            if isinstance(entry, dict) and "policy" in entry
+            else entry
+            for entry in found["checkpoints"]
+        ]
+    return found
+
+
+def _checkpoints(section: Any) -> dict[str, Any]:
+    """Return the adapted checkpoints of a study: place -> source; none that is still to be filled in is a path."""
+    if not isinstance(section, dict):
+        return {}
+    found = {"few_shot.checkpoint": section.get("checkpoint")}
+    listed = section.get("checkpoints")
+    for number, entry in enumerate(listed if isinstance(listed, list) else ()):
+        found[f"few_shot.checkpoints.{number}.policy"] = entry.get("policy") if isinstance(entry, dict) else None
+    return {
+        place: source
+        for place, source in found.items()
+        if isinstance(source, dict) and "{" not in f"{source.get('serve')}{source.get('local')}"
+    }
 
 
 def source_keys(path: tuple[str, ...]) -> tuple[str, ...]:
@@ -109,6 +141,7 @@ def _resolve_paths(layer: dict[str, Any], base: Path, problems: list[str]) -> No
         {join("policies", label): source for label, source in policies.items()} if isinstance(policies, dict) else {}
     )
     sources["benchmark"] = layer.get("benchmark")
+    sources |= _checkpoints(layer.get("few_shot"))
     for path, source in sources.items():
         for key in TARGET_KEYS:
             if isinstance(source, dict) and isinstance(source.get(key), str):
