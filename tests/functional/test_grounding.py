@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import vlassess
+from tests.functional.knows_policy import Knows
 from vlassess.catalog import Catalog
 from vlassess.config import config_of, load_config
-from vlassess.pipeline import resume, start, summarise_run
+from vlassess.pipeline import merge, resume, start, summarise_run
+from vlassess.pipeline.parts import Asked
 from vlassess.pipeline.probing import FILE, said
 from vlassess.records import RunDirectory
 from vlassess.schema.events import SilentListener
+from vlassess.sharding import Shard
 
 pytestmark = pytest.mark.timeout(300)
 KNOWS = Path(__file__).parent / "knows_policy.py"
@@ -42,12 +49,82 @@ def test_what_a_policy_says_stands_beside_what_it_does(tmp_path: Path) -> None:
     # What was said is kept, and asked again only where it is missing.
     kept = (found.run_dir / FILE).read_bytes()
     lines = (found.run_dir / "episodes.jsonl").read_bytes().splitlines(keepends=True)
-    (found.run_dir / "episodes.jsonl").write_bytes(b"".join(lines[:-1]))
-    (found.run_dir / FILE).write_bytes(b"".join(kept.splitlines(keepends=True)[:-1]))
-    again = resume(found.run_dir, None, Catalog.discover(), SilentListener())
-    assert again.complete
-    assert len(said(found.run_dir)) == 3
-    assert (found.run_dir / FILE).read_bytes() == kept
+    for episodes in (lines[:-1], lines):
+        (found.run_dir / "episodes.jsonl").write_bytes(b"".join(episodes))
+        (found.run_dir / FILE).write_bytes(b"".join(kept.splitlines(keepends=True)[:-1]) + b'{"torn')
+        again = resume(found.run_dir, None, Catalog.discover(), SilentListener())
+        assert again.complete
+        assert len(said(found.run_dir)) == 3
+        assert (found.run_dir / FILE).read_bytes() == kept
+
+
+class Broken(Knows):
+    """Knows one answer in two."""
+
+    def answer(self, question: str, options: Mapping[str, str]) -> str:
+        """Fail at what is not a sum."""
+        assert "plus" in question, "no sum"
+        return super().answer(question, options)
+
+
+def asking(**fields: Any) -> dict[str, Any]:
+    return {
+        "name": "asked",
+        "benchmark": "tabletop-answers-single-v1",
+        "suites": ["rsb-math-4"],
+        "episodes": 4,
+        "step_limit": 1,
+        "execution": {"workers": 1},
+        **{name: str(value) if isinstance(value, Path) else value for name, value in fields.items()},
+    }
+
+
+def test_a_policy_in_the_workers_interpreter_is_asked_too(tmp_path: Path) -> None:
+    policies = {
+        "knows": {"local": f"{KNOWS}:Knows"},
+        "broken": {"local": f"{Path(__file__)}:Broken"},
+    }
+    found = start(config_of(asking(output=tmp_path / "runs", policies=policies)), Catalog.discover(), SilentListener())
+    suites = {policy.label: policy.grounding[0] for policy in found.summary.policies}
+    knows, broken = suites["knows"].language, suites["broken"].language
+    assert knows is not None
+    assert broken is not None
+    assert (knows.times, knows.n, broken.n) == (4, 4, 4)
+    sums = sum("plus" in str(item.episode.private["question"]) for item in RunDirectory.open(found.run_dir).items())
+    assert broken.times == sums // len(policies)
+    assert 0 < broken.times < 4
+
+
+def test_a_run_that_leaves_no_file_asks_as_well() -> None:
+    run = vlassess.run(asking(), policy=Knows(), episodes=3)
+    (suite,) = run.summary().policies[0].grounding
+    assert run.run_dir is None
+    assert suite.language is not None
+    assert (suite.language.times, suite.language.n) == (3, 3)
+
+
+def test_what_was_said_in_shards_is_merged(tmp_path: Path) -> None:
+    config = config_of(asking(output=tmp_path / "runs", policies={"knows": {"local": f"{KNOWS}:Knows"}}))
+    shards = [
+        start(config, Catalog.discover(), SilentListener(), asked=Asked(shard=Shard(number, 2))).run_dir
+        for number in (1, 2)
+    ]
+    whole = merge(shards, tmp_path / "whole")
+    (suite,) = whole.result.summary.policies[0].grounding
+    assert suite.language is not None
+    assert (suite.language.times, suite.language.n) == (4, 4)
+    assert said(tmp_path / "whole") == {**said(shards[0]), **said(shards[1])}
+    assert not whole.notes
+
+    # Of one item that was asked twice, the first run's answer counts, and that is said.
+    lines = (shards[0] / FILE).read_text().splitlines()
+    other = json.loads(lines[0])
+    other["choice"] = "" if other["choice"] else "A"
+    with (shards[1] / FILE).open("a") as file:
+        file.write(json.dumps(other) + "\n")
+    again = merge(shards, tmp_path / "again")
+    assert said(tmp_path / "again") == said(tmp_path / "whole")
+    assert again.notes == ("1 questions were answered differently in two runs; the first run's answers count",)
 
 
 def test_calibration_policies_come_out_as_what_they_are(tmp_path: Path) -> None:

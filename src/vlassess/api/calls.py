@@ -65,6 +65,7 @@ def _run(config: RunConfig, in_memory: bool, listener: Listener) -> Run:
     if in_memory:
         held = pipeline.hold(config, catalog, listener)
         found = Run(held.manifest, held.items, held.records, None, held.ending.reason)
+        found.answers = held.answers
         interrupted = held.ending.interrupted
     else:
         result = pipeline.start(config, catalog, listener)

@@ -26,6 +26,11 @@ class Borrowed(PredictModelServer):
         """Whether the model has batches."""
         return self._model.batched
 
+    @property
+    def answers_questions(self) -> bool:
+        """Whether the model answers questions."""
+        return self._model.answers_questions
+
     def __getattr__(self, name: str) -> Any:
         """Offer whatever optional calls the model has."""
         return getattr(self._model, name)
@@ -46,6 +51,10 @@ class Borrowed(PredictModelServer):
         """Ask the model."""
         return self._model.query(observations, noise_seed)
 
+    def answer(self, question: str, options: Mapping[str, str]) -> str:
+        """Ask the model."""
+        return self._model.answer(question, options)
+
 
 class OneAtATime(PredictModelServer):
     """A policy object, which serves one episode at a time, as a model; only one worker may ask it."""
@@ -53,6 +62,11 @@ class OneAtATime(PredictModelServer):
     def __init__(self, policy: Policy) -> None:
         self.spec = policy.spec
         self._policy = policy
+
+    @property
+    def answers_questions(self) -> bool:
+        """Whether the policy declares it."""
+        return "answer" in self._policy.spec.capabilities
 
     def start_episode(self, ctx: SessionContext) -> None:
         """Reset the policy; a `query` has no episode and needs none."""
@@ -66,6 +80,10 @@ class OneAtATime(PredictModelServer):
     def query(self, observations: Sequence[Observation], noise_seed: int) -> list[Answer]:
         """Ask the policy."""
         return list(self._policy.query(observations, noise_seed))
+
+    def answer(self, question: str, options: Mapping[str, str]) -> str:
+        """Ask the policy."""
+        return self._policy.answer(question, options)
 
 
 def is_object(policy: Any) -> bool:

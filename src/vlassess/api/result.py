@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +33,10 @@ class Run:
         records: Every attempt, in the order in which they ended.
         run_dir: Where it lies on disk, None for a run in memory.
         reason: Why it was given up, None where it was not.
+        answers: Item id -> what a policy said to its question without a robot; None: what the run directory has.
     """
+
+    answers: Mapping[str, str] | None = None
 
     def __init__(
         self,
@@ -68,7 +71,7 @@ class Run:
     def summary(self) -> Summary:
         """Return rates with their intervals, counts, means and notices, by policy, suite and task."""
         if self._summary is None:
-            self._summary = pipeline.summary_of(self.items, self.records, self.manifest, self.run_dir)
+            self._summary = pipeline.summary_of(self.items, self.records, self.manifest, self.run_dir, self.answers)
         return self._summary
 
     def frame(self, attempts: str = "counted") -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Hands episodes to workers and survives their death."""
 
 from vlassess.execution.answers import Adapter, SpecAnswer
+from vlassess.execution.asking import LocalAnswers
 from vlassess.execution.coordinator import (
     ArtifactSink,
     Coordinator,
@@ -41,6 +42,7 @@ __all__ = [
     "Fleet",
     "FleetSettings",
     "GaveUpError",
+    "LocalAnswers",
     "NeverEnough",
     "NoArtifacts",
     "PolicyServers",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +32,11 @@ SHOWN_PAIRS = 20
 
 
 def summary_of(
-    items: Sequence[WorkItem], records: Iterable[EpisodeRecord], manifest: RunManifest, folder: Path | None = None
+    items: Sequence[WorkItem],
+    records: Iterable[EpisodeRecord],
+    manifest: RunManifest,
+    folder: Path | None = None,
+    answers: Mapping[str, str] | None = None,
 ) -> Summary:
     """Return every number of a run, its cells' gaps and audits included.
 
@@ -41,10 +45,11 @@ def summary_of(
         records: Every attempt, in the order of the file.
         manifest: What ``run.json`` says.
         folder: The run directory, where kept observations are read from; None: there is none.
+        answers: Item id -> what a policy said without a robot; None: what the run directory has.
     """
     kept = tuple(records)
     every = entries(items, kept)
-    summary = with_grounding(summarise(items, kept, manifest), every, folder)
+    summary = with_grounding(summarise(items, kept, manifest), every, folder, answers)
     spec = from_json(BenchmarkSpec, manifest.benchmark_spec)
     cells = planned_cells(manifest.config, spec) if manifest.config.cells else ()
     if not cells:

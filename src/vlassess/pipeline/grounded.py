@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,18 +15,22 @@ from vlassess.report.text import one_line
 from vlassess.schema.summary import Summary
 
 
-def with_grounding(summary: Summary, every: Sequence[Entry], folder: Path | None) -> Summary:
+def with_grounding(
+    summary: Summary, every: Sequence[Entry], folder: Path | None, answers: Mapping[str, str] | None = None
+) -> Summary:
     """Return a summary with the scores of its grounding suites; one without such suites as it is.
 
     Args:
         summary: Of the run.
         every: Its planned items with their records.
         folder: The run directory, where videos are looked for; None: there is none.
+        answers: Item id -> what a policy said without a robot; None: what the run directory has.
     """
     asking = [entry for entry in every if suite_of(entry.item.episode.suite) and entry.record is not None]
     if not asking:
         return summary
-    answers = {} if folder is None else said(folder)
+    if answers is None:
+        answers = {} if folder is None else said(folder)
     policies = []
     for policy in summary.policies:
         own = [entry for entry in asking if one_line(entry.item.policy) == policy.label]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from vlassess.catalog import Catalog
 from vlassess.execution import Coordinator, Ending, Fleet, NoArtifacts, StopSwitch, stop_on_signals
 from vlassess.pipeline.factors import summary_of
 from vlassess.pipeline.planning import planned
+from vlassess.pipeline.probing import SaidInMemory, ask_questions
 from vlassess.pipeline.recording import kept
 from vlassess.pipeline.runs import make_manifest, work_of
 from vlassess.pipeline.sides import benchmark_spec, resolve, staged
@@ -33,12 +34,14 @@ class Held:
         items: ``plan.jsonl``.
         records: ``episodes.jsonl``.
         ending: How it ended.
+        answers: ``answers.jsonl``: item id -> what a policy said.
     """
 
     manifest: RunManifest
     items: tuple[WorkItem, ...]
     records: tuple[EpisodeRecord, ...]
     ending: Ending
+    answers: Mapping[str, str]
 
 
 class MemoryLog:
@@ -81,8 +84,12 @@ def hold(config: RunConfig, catalog: Catalog, listener: Listener, stop: StopSwit
         log = MemoryLog()
         fleet = Fleet(stage.launch, work.settings, stage.logs)
         ending = Coordinator(work, fleet, stage.side, log, listener, switch).run()
-    held = Held(manifest, items, tuple(log.records), ending)
+        kept_answers = SaidInMemory()
+        if not ending.interrupted:
+            ask_questions(kept_answers, items, stage, config, listener, stage.logs)
+    held = Held(manifest, items, tuple(log.records), ending, kept_answers.answers)
     if config.tracking and not ending.interrupted:
-        for problem in track(entry_of(summary_of(items, log.records, manifest), config, None), config.tracking):
+        summary = summary_of(items, log.records, manifest, answers=held.answers)
+        for problem in track(entry_of(summary, config, None), config.tracking):
             listener.note(problem)
     return held

@@ -14,6 +14,7 @@ from pathlib import Path
 from vlassess.execution import Ending
 from vlassess.pipeline.parts import part_of, taken, whole_hash
 from vlassess.pipeline.planning import planned
+from vlassess.pipeline.probing import join_answers
 from vlassess.pipeline.runs import RunResult, conclude
 from vlassess.pipeline.sameness import differences
 from vlassess.plan import plan_hash
@@ -89,6 +90,7 @@ def merge(paths: Sequence[Path], output: Path) -> Merged:
     log.append([kept.record for kept in joined.kept])
     log.close()
     _join_artifacts(runs, joined, output)
+    notes += join_answers([run.path for run in runs], items, output)
     result = conclude(made, manifest.config, Ending(interrupted=False))
     return Merged(result, sources, _remaining(runs, items, joined, output), (*notes, *_version_notes(manifest)))
 

@@ -33,7 +33,7 @@ from vlassess.pipeline.factors import summary_of
 from vlassess.pipeline.forecasts import Prospect, forecasting
 from vlassess.pipeline.parts import Asked, part_of, taken
 from vlassess.pipeline.planning import planned
-from vlassess.pipeline.probing import ask_questions
+from vlassess.pipeline.probing import SaidOnDisk, ask_questions, unasked
 from vlassess.pipeline.realtime import rules_of
 from vlassess.pipeline.recording import kept, put_away_left, recording
 from vlassess.pipeline.refusals import refuse_other_experiment, refuse_other_plan
@@ -157,13 +157,15 @@ def resume(
         rule = deciding(run.manifest.config, items, run.manifest.part, spec.ref)
         missing = tuple(item for item in items if item.item_id not in finished)
         listener.planned(run.path, len(items), len(items) - len(missing))
+        silent = unasked(run, items)
         if not missing:
             put_away_left(run, kept(wanted), listener, switch)
-            return conclude(run, wanted, Ending(interrupted=False))
+            if not silent:
+                return conclude(run, wanted, Ending(interrupted=False))
         if rule is not None:
             refuse_other_rule(run.manifest.config, wanted)
             rule.recall(run.path, records, go_on)
-        labels = tuple(dict.fromkeys(item.policy for item in missing))
+        labels = tuple(dict.fromkeys((*(item.policy for item in missing), *silent)))
         stage = stack.enter_context(staged(sides, wanted, labels, run.path / "logs"))
         stack.enter_context(stop_on_signals(switch))
         now = make_manifest(wanted, stage, items).model_copy(update={"part": run.manifest.part})
@@ -243,7 +245,14 @@ class Job:
 
 
 def execute(job: Job, stage: Stage, listener: Listener, stop: StopSwitch) -> Ending:
-    """Run the items; every record is on disk when it returns."""
+    """Run the items, then ask what is asked without a robot; every record is on disk when it returns."""
+    ending = _episodes(job, stage, listener, stop) if job.items else Ending(interrupted=False)
+    if not ending.interrupted:
+        ask_questions(SaidOnDisk(job.run.path), job.run.items(), stage, job.config, listener, job.run.path / "logs")
+    return ending
+
+
+def _episodes(job: Job, stage: Stage, listener: Listener, stop: StopSwitch) -> Ending:
     before = attempts_by_item(job.run.records().records)
     with recording(job.run, kept(job.config), listener, stop) as artifacts, closing(job.run.log()) as log:
         work = work_of(job.config, job.items, stage, before, artifacts)
@@ -258,8 +267,6 @@ def execute(job: Job, stage: Stage, listener: Listener, stop: StopSwitch) -> End
             job.rule.keep(job.run)
             ending = coordinator.run()
             job.rule.keep(job.run)
-    if not ending.interrupted:
-        ask_questions(job.run.path, job.run.items(), stage, job.config, listener)
     return ending
 
 

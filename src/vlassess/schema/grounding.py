@@ -36,8 +36,8 @@ class GroundingConfig(Strict):
     templates: Templates = "seen"
     """Wordings that demonstrations use, or others."""
     hardmath: str | QuestionFiles | None = None
-    """GSM8K, a JSONL file; one path for both halves, or `train` and `evaluation`; `hub:` for the Hugging Face Hub's, with
-    its halves (`hub:NAME` for another of its layout). None: problems of our own."""
+    """GSM8K, a JSONL file; one path for both halves, or `train` and `evaluation`; `hub:` is the Hugging Face Hub's,
+    with its halves (`hub:NAME` for another of its layout). None: problems of our own."""
     general: str | QuestionFiles | None = None
     """MMLU (a CSV file or a folder of them) or CommonsenseQA (a JSONL file). None: questions of our own."""
 

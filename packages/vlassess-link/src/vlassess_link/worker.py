@@ -8,10 +8,12 @@ in   load       benchmark {target, params}, policies {label: source}, deadlines 
                 phase_file (on one host: where the running phase is kept for whoever finds the worker dead)
      run        item_id, attempt, label, episode, policy (source), horizon, artifacts (an `ArtifactRequest` or null),
                 realtime (a `RealTime` or null), disturbance (a `Disturbance` or null)
+     answer     policy (source), question, options {key: text}: asked without an episode
      heartbeat  renews the lease; without it the worker ends itself
      stop       ends the worker once it is idle
 out  hello      protocol, pid, host, python, versions
      load       benchmark (spec), policies {label: spec}; or error {origin, phase, kind, message, traceback}
+     answer     choice, a key of the options; or error {origin, phase, kind, message, traceback}
      record     record (an `EpisodeRecord`), leaving (true: the worker ends itself right after)
      heartbeat  phase, age (seconds in it), item_id
      log        text
@@ -146,6 +148,20 @@ class Worker:
         self.job = job
         self.send_record(self._record(job, message["policy"]))
         self.job = None
+
+    def answer(self, message: Mapping[str, Any]) -> None:
+        """Ask a policy one question without a robot and answer with its choice."""
+        before = self.monitor.enter("load")
+        try:
+            policy = self._policy(message["policy"])
+            self.monitor.enter("inference")
+            choice = policy.answer(message["question"], dict(message["options"]))
+        except Exception as error:
+            self.channel.send("answer", error=to_json(error_info(error, self.monitor.phase)))
+            return
+        finally:
+            self.monitor.enter(before)
+        self.channel.send("answer", choice=choice)
 
     def _record(self, job: Job, source: Mapping[str, Any]) -> EpisodeRecord:
         if self._benchmark is None:
@@ -297,7 +313,7 @@ def main() -> int:
     watchdog.start()
     inbox: queue.Queue[Dict[str, Any]] = queue.Queue()
     threading.Thread(target=read_messages, args=(sys.stdin, inbox, watchdog), daemon=True).start()
-    handlers = {"load": worker.load, "run": worker.run}
+    handlers = {"load": worker.load, "run": worker.run, "answer": worker.answer}
     while True:
         message = inbox.get()
         if message["type"] == "stop":

@@ -14,7 +14,7 @@ import importlib.util
 import os
 from collections import deque
 from pathlib import Path
-from typing import Any, Callable, Deque, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Deque, Dict, List, Mapping, Sequence, Tuple
 
 import numpy as np
 
@@ -114,6 +114,10 @@ class EnsemblePolicy(Policy):
     def query(self, observations: Sequence[Observation], noise_seed: int) -> List[ActionChunk]:
         """Ask the policy itself."""
         return self._inner.query(observations, noise_seed)
+
+    def answer(self, question: str, options: Mapping[str, str]) -> str:
+        """Ask the policy itself."""
+        return self._inner.answer(question, options)
 
     def reaching_model(self, obs: Observation) -> Observation:
         """Return what reaches the policy's model."""

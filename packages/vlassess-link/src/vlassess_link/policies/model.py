@@ -64,6 +64,11 @@ class PredictModelServer:
         """Whether `predict_batch` is the model's own."""
         return type(self).predict_batch is not PredictModelServer.predict_batch
 
+    @property
+    def answers_questions(self) -> bool:
+        """Whether `answer` is the model's own."""
+        return type(self).answer is not PredictModelServer.answer
+
     def load(self) -> None:
         """Load weights; called once, before the first `predict` and before the server says it is ready."""
 
@@ -108,7 +113,7 @@ class PredictModelServer:
 
 def announced_spec(model: PredictModelServer) -> PolicySpec:
     """Return the model's spec with what is known of every `PredictModelServer`: its capabilities, and `batched`."""
-    answers = ("answer",) if type(model).answer is not PredictModelServer.answer else ()
+    answers = ("answer",) if model.answers_questions else ()
     capabilities = tuple(dict.fromkeys((*model.spec.capabilities, "query", *answers)))
     return dataclasses.replace(model.spec, capabilities=capabilities, batched=model.batched)
 
