@@ -1,220 +1,288 @@
-"""A study's numbers in the terminal."""
+"""What people read of a transfer study: each figure's caption, and what may be concluded from it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
-from vlassess.report.text import number, one_line, percent
+from vlassess.report.comparison import points, span
+from vlassess.report.text import number, percent
 from vlassess.schema.findings import (
     CellFinding,
     CurveFinding,
     Findings,
     InterventionFinding,
+    Parameter,
     Ranking,
     RetentionFinding,
-    Share,
+    Unidentified,
 )
-from vlassess.schema.interval import Interval
-from vlassess.schema.study_facts import StudyFacts
-from vlassess.schema.transfer import RealityCheck, TransferAnalysis
+from vlassess.schema.transfer import RealityCheck, Rules, TransferAnalysis
 
-LONGEST = 24
-"""Width of a cell's name in a table, at least."""
-NOT_SHOWN = 5
-
-
-def render_transfer(facts: StudyFacts, analysis: TransferAnalysis) -> Group:
-    """Return tables of cells, rankings, curves and retention, and what has to be known beside them."""
-    source = "in simulation" if analysis.source == "simulation" else "on the robot"
-    parts: list[RenderableType] = [*_findings(analysis.every, source)]
-    if analysis.real is not None:
-        parts += _findings(analysis.real.every, "on the robot")
-    if analysis.reality is not None:
-        parts += _reality(analysis.reality)
-    return Group(*parts, *map(Text, _sentences(facts, analysis)))
+LISTED = 6
+"""Names in one sentence."""
+Invalid = frozenset[tuple[str, str]]
+"""(policy, cell) whose audit is violated: their figures say nothing."""
+WHY = {
+    "too few K": "fewer than three values of K were tried",
+    "flat": "success is not shown to depend on K",
+    "largest K below 2 tau": "the largest K is below 2 tau, so that saturation was not seen",
+    "risen before the smallest K": "all of the change is over at the smallest K above 0",
+    "unbounded": "its interval has no upper end",
+}
 
 
-def _findings(found: Findings, source: str) -> list[RenderableType]:
-    parts: list[RenderableType] = []
-    for policy in dict.fromkeys(cell.policy for cell in found.cells):
-        own = [cell for cell in found.cells if cell.policy == policy]
-        parts.append(_cells(policy, own, source))
-    if found.curves:
-        parts.append(_curves(found.curves))
-    if found.retention:
-        parts.append(_retention(found.retention))
-    helped = [one for one in found.interventions if one.intervened.successes]
-    if helped:
-        parts.append(_interventions(helped))
-    if found.rankings:
-        parts.append(_rankings(found.rankings))
-    return parts
+class Caption(NamedTuple):
+    """What a figure says by itself.
+
+    Attributes:
+        varied: What was varied.
+        against: Against what it is measured.
+        trials: How many trials it rests on.
+        shown: How to read it.
+        concluded: What may be concluded, a sentence each.
+    """
+
+    varied: str
+    against: str
+    trials: str
+    shown: str
+    concluded: tuple[str, ...]
 
 
-def _cells(policy: str, cells: Sequence[CellFinding], source: str) -> Table:
-    made = _table(f"{policy} {source}: cells against their controls", "gap: cell minus control, over the same starts")
-    for name in (
-        "cell",
-        "control",
-        "n",
-        "rate",
-        "95 %",
-        "control",
-        "gap",
-        "95 %",
-        "p (corrected)",
-        "progress",
-        "verdict",
-    ):
-        made.add_column(name, overflow="fold", min_width=len(longest) if name == "cell" else None)
-    for cell in cells:
-        gap = cell.gap
-        made.add_row(
-            *map(
-                Text,
-                (
-                    one_line(cell.cell),
-                    one_line(cell.control),
-                    str(cell.share.n),
-                    percent(cell.share.rate),
-                    _points(cell.share.interval),
-                    percent(cell.control_share.rate),
-                    _signed(gap.difference),
-                    _points(gap.interval),
-                    number(gap.corrected),
-                    percent(cell.progress.mean),
-                    cell.verdict,
-                ),
-            )
-        )
-    return made
-
-
-def _curves(curves: Sequence[CurveFinding]) -> Table:
-    made = _table("few-shot curves: success with K demonstrations", "s(K) = s0 + (s_inf - s0)(1 - exp(-K / tau))")
-    for name in ("policy", "target", "method", "success at K", "s0", "s_inf", "tau", "95 %"):
-        made.add_column(name, overflow="fold")
-    for curve in curves:
-        points = ", ".join(f"{point.k}: {_rate(point.share)}" for point in curve.points)
-        if curve.tau is not None:
-            tau = number(curve.tau.estimate), f"{number(curve.tau.low)} to {number(curve.tau.high)}"
-        else:
-            tau = f"not identified ({curve.unidentified})", _bounds(curve)
-        ends = [percent(None if one is None else one.estimate) for one in (curve.s0, curve.s_inf)]
-        made.add_row(*map(Text, (one_line(curve.policy), one_line(curve.target), curve.method, points, *ends, *tau)))
-    return made
-
-
-def _retention(found: Sequence[RetentionFinding]) -> Table:
-    margin = 100 * found[0].margin
-    made = _table("retention on the seen suites", f"retained: the loss is shown to be below {margin:g} points")
-    for name in ("policy", "suite", "method", "K", "n", "before", "after", "change", "95 %", "ratio", "verdict"):
-        made.add_column(name, overflow="fold")
-    for one in found:
-        made.add_row(
-            *map(
-                Text,
-                (
-                    one_line(one.policy),
-                    one_line(one.suite),
-                    one.method,
-                    str(one.k),
-                    str(one.after.n),
-                    percent(one.before.rate),
-                    percent(one.after.rate),
-                    _signed(one.change.difference),
-                    _points(one.change.interval),
-                    number(one.ratio),
-                    one.verdict,
-                ),
-            )
-        )
-    return made
-
-
-def _interventions(found: Iterable[InterventionFinding]) -> Table:
-    made = _table("interventions", "unaided: successes in which nobody helped")
-    for name in ("policy", "cell", "trials with help", "a trial", "unaided"):
-        made.add_column(name, overflow="fold")
-    for one in found:
-        helped = f"{one.intervened.successes} of {one.intervened.n}"
-        row = one_line(one.policy), one_line(one.cell), helped, number(one.per_trial), percent(one.unaided.rate)
-        made.add_row(*map(Text, row))
-    return made
-
-
-def _rankings(found: Sequence[Ranking]) -> Table:
-    made = _table("rankings", "")
-    for name in ("of", "in", "ranking"):
-        made.add_column(name, overflow="fold")
-    for one in found:
-        if one.supported:
-            told = ", ".join(f"{rank.name} ({rank.low} to {rank.high})" for rank in one.ranks)
-        else:
-            told = f"not supported: {one.reason}"
-        made.add_row(*map(Text, (one.of, one_line(one.scope), one_line(told, 400))))
-    return made
-
-
-def _reality(found: RealityCheck) -> list[RenderableType]:
-    if not found.agreements:
-        return []
-    made = _table("simulation against the robot", "tau: Kendall's; MMRV: mean maximum rank violation, 0 is best")
-    for name in ("scope", "policies", "tau", "95 %", "Pearson", "MMRV"):
-        made.add_column(name, overflow="fold")
-    for one in found.agreements:
-        span = "–" if one.tau_interval is None else f"{one.tau_interval.low:.2f} to {one.tau_interval.high:.2f}"
-        row = one_line(one.scope), ", ".join(one.policies), number(one.tau), span, number(one.pearson), number(one.mmrv)
-        made.add_row(*map(Text, row))
-    return [made]
-
-
-def _sentences(facts: StudyFacts, analysis: TransferAnalysis) -> Iterable[str]:
-    yield from analysis.notes
-    if analysis.real is not None and facts.opened is None:
-        yield "The codes are blind: `vlassess transfer unblind` opens them, and robot and simulation can be compared."
-    for line in facts.audits:
-        if line.verdict == "violated":
-            yield f"INVALID: {line.cell} with {line.policy}, in no finding: {line.sentence}"
-    unsure = [line for line in facts.audits if line.verdict not in ("ok", "violated")]
-    if unsure:
-        names = list(dict.fromkeys(line.cell for line in unsure))
-        more = f" and {len(names) - NOT_SHOWN} more" if len(names) > NOT_SHOWN else ""
-        yield f"The audit could not show that the factor was delivered alone in {', '.join(names[:NOT_SHOWN])}{more}."
-    yield from (f"by hand: {one.sentence}" for one in facts.departures)
-    for change in facts.changes:
-        yield f"amended after {change.finished} trials: {', '.join(change.changes)} ({change.reason})"
-
-
-def _table(title: str, caption: str) -> Table:
-    return Table(
-        title=Text(one_line(title)),
-        title_justify="left",
-        caption=caption,
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
+def cells_caption(found: Findings, rules: Rules, invalid: Invalid) -> Caption:
+    """Return what the heat map and the bars say."""
+    axes = list(dict.fromkeys(cell.axis for cell in found.cells))
+    controls = list(dict.fromkeys(cell.control for cell in found.cells))
+    return Caption(
+        varied=f"one factor a cell, {some(axes)}; the policies are as they were trained, with K = 0 demonstrations of "
+        "what is new",
+        against=f"the control, the seen task in the same scene ({some(controls)})"
+        + (", from the same starts" if any(cell.gap.paired for cell in found.cells) else ""),
+        trials=f"{spread([cell.share.n for cell in found.cells])} a cell and policy, of which "
+        f"{spread([cell.gap.pairs for cell in found.cells])} are compared with their control",
+        shown=f"a star or a filled dot marks a gap that is told from 0, at alpha = {rules.alpha:g} "
+        + ("" if rules.correction == "none" else f"over all cells of the policy ({_named(rules.correction)})"),
+        concluded=tuple(cell_sentences(found.cells, invalid)),
     )
 
 
-def _rate(share: Share) -> str:
-    return "–" if share.rate is None else f"{100 * share.rate:.0f} %"
+def cell_sentences(cells: Sequence[CellFinding], invalid: Invalid) -> Iterator[str]:
+    """Yield, for each policy, which factors break it, what its other cells leave open, and which are invalid."""
+    for policy in dict.fromkeys(cell.policy for cell in cells):
+        own = [cell for cell in cells if cell.policy == policy and (policy, cell.cell) not in invalid]
+        for verdict, word in (("worse than control", "lowered"), ("better than control", "raised")):
+            told = sorted((one for one in own if one.verdict == verdict), key=lambda one: -abs(one.gap.difference or 0))
+            if told:
+                names = some([f"{one.cell} ({points(one.gap.difference)} {span(one.gap.interval)})" for one in told])
+                yield f"{policy}: success is {word} by {names}."
+        left = [one for one in own if one.verdict == "no difference shown"]
+        if left:
+            lowest = min((one.gap.interval.low for one in left if one.gap.interval is not None), default=None)
+            hidden = (
+                "" if lowest is None or lowest >= 0 else f"; losses of up to {-100 * lowest:.0f} points may be there"
+            )
+            yield f"{policy}: no difference is shown for {some([one.cell for one in left])}{hidden}."
+        void = [cell.cell for cell in cells if cell.policy == policy and (policy, cell.cell) in invalid]
+        if void:
+            yield f"{policy}: {some(void)} say nothing, since something else than the factor changed too."
 
 
-def _points(found: Interval | None) -> str:
-    return "–" if found is None else f"{100 * found.low:.1f}…{100 * found.high:.1f}"
+def ranking_sentences(rankings: Sequence[Ranking]) -> Iterator[str]:
+    """Yield what may be said of the orders of policies and of cells."""
+    for kind, ranked in (("policies", "policies in a cell"), ("cells", "cells by how much they take")):
+        own = [one for one in rankings if one.of == kind]
+        refused = [one for one in own if not one.supported]
+        if refused:
+            fewest, most = min(one.pairs for one in refused), max(one.needed for one in refused)
+            where = "" if len(refused) == len(own) else f" in {len(refused)} of {len(own)}"
+            yield f"A ranking of {ranked} is not supported{where}: {fewest} matched starts, where up to {most} are due."
+        supported = [one for one in own if one.supported]
+        if supported:
+            yield f"A ranking of {ranked} is supported in {len(supported)} of {len(own)}."
 
 
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:+.1f}"
+def curves_caption(curves: Sequence[CurveFinding], rules: Rules) -> Caption:
+    """Return what the few-shot curves say."""
+    k = sorted({point.k for curve in curves for point in curve.points})
+    methods = list(dict.fromkeys(curve.method for curve in curves))
+    return Caption(
+        varied=f"the number of demonstrations of the target task, K = {', '.join(str(value) for value in k)}, and how "
+        f"the policy was adapted with them: {some(methods)}",
+        against="the checkpoint before adaptation, K = 0"
+        + (", on the same starts" if all(curve.matched for curve in curves) else ""),
+        trials=f"{spread([point.share.n for curve in curves for point in curve.points])} at each K",
+        shown=f"dots are observed rates with exact {100 * (1 - rules.alpha):g} % intervals, lines the fitted curves "
+        "with their bands, a dotted vertical line tau where it is identified; K is laid out by its root",
+        concluded=tuple(curve_sentence(curve) for curve in curves),
+    )
 
 
-def _bounds(curve: CurveFinding) -> str:
-    if curve.tau_at_most is not None:
-        return f"at most {number(curve.tau_at_most)}"
-    return "" if curve.tau_at_least is None else f"at least {number(curve.tau_at_least)}"
+def curve_sentence(curve: CurveFinding) -> str:
+    """Return what a curve tells of how many demonstrations are needed."""
+    name = f"{curve.policy}, {curve.method}"
+    if curve.tau is not None and curve.s0 is not None and curve.s_inf is not None:
+        return (
+            f"{name}: from {percent(curve.s0.estimate)} without demonstrations "
+            f"towards {percent(curve.s_inf.estimate)}; "
+            f"63 % of the way takes tau = {parameter(curve.tau)} demonstrations."
+        )
+    return f"{name}: {tau_text(curve)}."
+
+
+def tau_text(curve: CurveFinding) -> str:
+    """Return tau with its interval, or that it is not identified and why."""
+    if curve.tau is not None:
+        return parameter(curve.tau)
+    bound = ""
+    if curve.tau_at_most is not None and curve.unidentified == "risen before the smallest K":
+        bound = f"; it is at most {number(curve.tau_at_most)}"
+    elif curve.tau_at_least is not None:
+        bound = f"; it is at least {number(curve.tau_at_least)}"
+    return f"tau is not identified ({why(curve.unidentified)}{bound})"
+
+
+def why(reason: Unidentified | None) -> str:
+    """Return why tau is no number."""
+    return "" if reason is None else WHY[reason]
+
+
+def parameter(found: Parameter | None, share: bool = False) -> str:
+    """Return a parameter with its interval, as a percentage where it is a rate; None is a dash."""
+    if found is None:
+        return "–"
+    if share:
+        return f"{percent(found.estimate)} [{100 * found.low:.1f}, {100 * (found.high or 0.0):.1f}]"
+    high = "∞" if found.high is None else f"{found.high:.3g}"
+    return f"{found.estimate:.3g} [{found.low:.3g}, {high}]"
+
+
+def retention_caption(retention: Sequence[RetentionFinding], curves: Sequence[CurveFinding]) -> Caption:
+    """Return what the plot of success and retention says."""
+    first = retention[0]
+    methods = list(dict.fromkeys(one.method for one in retention))
+    k = sorted({one.k for one in retention})
+    return Caption(
+        varied=f"how the policy was adapted ({some(methods)}) and with how many demonstrations, "
+        f"K = {', '.join(str(value) for value in k)}",
+        against=f"the same checkpoint before adaptation, on the same starts of the seen suite ({first.suite})",
+        trials=f"{spread([one.change.pairs for one in retention])} pairs of the seen suite for each method and K"
+        + (
+            f"; {spread([p.share.n for c in curves for p in c.points])} trials of the target at each K"
+            if curves
+            else ""
+        ),
+        shown="solid, round: success on the target; dashed, square: the seen suite; the grey area below the line is "
+        f"the margin of {100 * first.margin:g} points",
+        concluded=tuple(retention_sentences(retention)),
+    )
+
+
+def retention_sentences(retention: Sequence[RetentionFinding]) -> Iterator[str]:
+    """Yield, for each adaptation method, what is retained, what is forgotten, and what is not decided."""
+    for policy, method in dict.fromkeys((one.policy, one.method) for one in retention):
+        own = [one for one in retention if (one.policy, one.method) == (policy, method)]
+        parts = []
+        for verdict in ("retained", "forgotten", "not shown"):
+            told = [one for one in own if one.verdict == verdict]
+            if told:
+                changes = ", ".join(f"K = {one.k} ({points(one.change.difference)})" for one in told)
+                parts.append(f"{_verdict_words(verdict, told[0].margin)} at {changes}")
+        needed = [one.needed for one in own if one.verdict == "not shown" and one.needed is not None]
+        more = f"; deciding that takes about {max(needed)} pairs" if needed else ""
+        if parts:
+            yield f"{policy}, {method}: {'; '.join(parts)}{more}."
+
+
+def help_caption(rows: Sequence[InterventionFinding]) -> Caption:
+    """Return what the figure of interventions says."""
+    policies = list(dict.fromkeys(row.policy for row in rows))
+    told = []
+    for policy in policies:
+        own = [row for row in rows if row.policy == policy]
+        helped, n = sum(row.intervened.successes for row in own), sum(row.intervened.n for row in own)
+        told.append(
+            f"{policy}: somebody helped in {helped} of {n} trials ({percent(helped / n)}); what succeeded with help "
+            "is not transfer."
+            if helped
+            else f"{policy}: nobody helped in any of {n} trials."
+        )
+    return Caption(
+        varied="the same cells and controls",
+        against="nothing: how often a policy has to be helped is an outcome of its own",
+        trials=f"{spread([row.intervened.n for row in rows])} a row, those in which somebody counted",
+        shown="left, the share of trials in which somebody intervened; right, the share that succeeded without",
+        concluded=tuple(told),
+    )
+
+
+def reality_caption(check: RealityCheck, rules: Rules) -> Caption:
+    """Return what simulation beside reality says."""
+    differ = [row for row in check.discrepancies if row.corrected <= rules.alpha]
+    told = []
+    for one in check.agreements[:1]:
+        told.append(
+            f"{one.scope}: Kendall's tau {number(one.tau)} {plain(one.tau_interval)}, "
+            f"Pearson's r {number(one.pearson)} {plain(one.pearson_interval)}, "
+            f"mean maximum rank violation {number(one.mmrv)} {plain(one.mmrv_interval)}, "
+            f"over {len(one.policies)} policies."
+        )
+        if len(one.policies) < 4:
+            told.append(f"With {len(one.policies)} policies these say little about policies that were not run.")
+    told.append(
+        f"Rates differ in {len(differ)} of {len(check.discrepancies)} (policy, cell) (Boschloo, Holm): squares."
+        if differ
+        else f"In none of {len(check.discrepancies)} (policy, cell) are the rates shown to differ, which is no "
+        "proof that they are alike."
+    )
+    return Caption(
+        varied="where the same policies ran in the same cells: in simulation and on the robot",
+        against="the diagonal, on which both have the same rate",
+        trials=f"{spread([row.simulated.n for row in check.discrepancies])} simulated and "
+        f"{spread([row.real.n for row in check.discrepancies])} real ones a dot",
+        shown="a dot a policy and cell, with exact intervals both ways",
+        concluded=tuple(told),
+    )
+
+
+def headlines(found: TransferAnalysis, invalid: Invalid) -> tuple[str, ...]:
+    """Return what a study says, in a few sentences."""
+    every = found.every
+    lines = [*cell_sentences(every.cells, invalid), *ranking_sentences(every.rankings)]
+    lines += [curve_sentence(curve) for curve in every.curves]
+    lines += list(retention_sentences(every.retention))
+    if found.reality is not None and found.reality.discrepancies:
+        lines.append(reality_caption(found.reality, found.rules).concluded[0])
+    return tuple(lines)
+
+
+def plain(found: tuple[float, float] | None) -> str:
+    """Return an interval of plain numbers; None is nothing."""
+    return "" if found is None else f"[{found[0]:.2f}, {found[1]:.2f}]"
+
+
+def some(names: Sequence[str]) -> str:
+    """Return names as a list of at most `LISTED`."""
+    shown = list(dict.fromkeys(names))
+    more = f" and {len(shown) - LISTED} more" if len(shown) > LISTED else ""
+    return ", ".join(shown[:LISTED]) + more
+
+
+def spread(counts: Sequence[int]) -> str:
+    """Return counts as one number, or from the smallest to the largest."""
+    if not counts:
+        return "0"
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _named(correction: str) -> str:
+    return {"holm": "Holm", "benjamini-hochberg": "Benjamini-Hochberg"}[correction]
+
+
+def _verdict_words(verdict: str, margin: float) -> str:
+    return {
+        "retained": f"retained (a loss below {100 * margin:g} points is shown)",
+        "forgotten": f"forgotten (a loss above {100 * margin:g} points is shown)",
+        "not shown": "not decided",
+    }[verdict]
