@@ -15,6 +15,7 @@ from vlassess.transfer.by_hand import COLUMNS, HandTrial
 
 YES = ("1", "yes", "y", "true", "x")
 NO = ("0", "no", "n", "false", "")
+MOST_DIGITS = 3
 SHOWN = 5
 
 
@@ -96,8 +97,8 @@ def read_trials(text: str, stages: Sequence[str], source: str, entered: str) -> 
     Raises:
         TrialsError: names every mistake; nothing is entered then.
     """
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
-    header = [name.strip().lower() for name in next(reader, [])]
+    rows = _rows(text)
+    header = [name.strip().lower() for name in rows[0][1]] if rows else []
     problems = [
         f"the column {name!r} is missing; the first line must be {','.join(COLUMNS)}"
         for name in (*COLUMNS[:4], "success")
@@ -110,8 +111,7 @@ def read_trials(text: str, stages: Sequence[str], source: str, entered: str) -> 
         f"the column {name!r} is there twice; keep one of them" for name, times in Counter(header).items() if times > 1
     ]
     found = []
-    for row in reader if not problems else ():
-        line = reader.line_num
+    for line, row in rows[1:] if not problems else ():
         if len(row) > len(header):
             problems.append(
                 f"line {line} has {len(row)} values for {len(header)} columns; quote a note that has commas"
@@ -126,6 +126,15 @@ def read_trials(text: str, stages: Sequence[str], source: str, entered: str) -> 
     if problems:
         raise TrialsError("the file of trials", problems)
     return found
+
+
+def _rows(text: str) -> list[tuple[int, list[str]]]:
+    """Return the rows of a CSV text, each with the line that it ends on."""
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=None))
+    try:
+        return [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise TrialsError("the file of trials", [f"line {reader.line_num} is not CSV: {error}"]) from None
 
 
 def deviations(
@@ -224,7 +233,7 @@ def _stages(text: str, stages: Sequence[str], line: int, problems: list[str]) ->
     """Return the stages that were reached, from their names joined with `+` or their number; None where it is empty."""
     if not text:
         return None
-    if text.isdecimal() and int(text) <= len(stages):
+    if text.isdecimal() and len(text) <= MOST_DIGITS and int(text) <= len(stages):
         return tuple(stages[: int(text)])
     named = [name.strip() for name in text.replace(";", "+").split("+")]
     if any(name not in stages for name in named):
