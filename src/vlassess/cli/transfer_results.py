@@ -6,7 +6,7 @@ from rich.text import Text
 
 from vlassess.cli.output import console, print_json
 from vlassess.cli.transfer_options import StudyOptions
-from vlassess.pipeline.transfer_analysis import ANALYSIS
+from vlassess.pipeline.transfer_analysis import ANALYSIS, write_study_report
 from vlassess.pipeline.transfer_analysis import analyse as analyse_study
 from vlassess.pipeline.transfer_store import open_study
 from vlassess.report.transfer_tables import render_transfer
@@ -24,3 +24,13 @@ def analyse(options: StudyOptions) -> int:
         out.print(render_transfer(found.facts, found.analysis))
         out.print(Text(f"analysis: {study.path / ANALYSIS}"), soft_wrap=True)
     return COMPLETE if found.complete else INCOMPLETE
+
+
+def report(options: StudyOptions) -> int:
+    """Write the page and print where it is."""
+    path = write_study_report(open_study(options.study))
+    if options.json:
+        print_json({"report": str(path)})
+        return COMPLETE
+    console().print(Text(f"report: {path}"), soft_wrap=True)
+    return COMPLETE

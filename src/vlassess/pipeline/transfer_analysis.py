@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from vlassess.pipeline.transfer_running import PartState, states_of
 from vlassess.pipeline.transfer_store import Study
 from vlassess.pipeline.transfer_trials import audits_of, simulated_trials, trials_by_hand
 from vlassess.records.lines import write_atomically
+from vlassess.report.text import duration
+from vlassess.report.transfer_page import write_transfer
 from vlassess.schema.study import StudyConfig
 from vlassess.schema.study_account import (
     CellFacts,
@@ -22,13 +24,14 @@ from vlassess.schema.study_account import (
     StudyChange,
     StudyCheck,
 )
-from vlassess.schema.transfer import AuditLine, Rules, TransferAnalysis, Trial
+from vlassess.schema.transfer import AuditLine, Rules, StudyFacts, TransferAnalysis, Trial
 from vlassess.stats.transfer import analyse_study
 from vlassess.transfer import control_of
 from vlassess_link.errors import ContractError
 from vlassess_link.jsonable import to_json
 
-ANALYSIS, ANALYSIS_SCHEMA = "analysis.json", 1
+ANALYSIS, REPORT = "analysis.json", "report.html"
+ANALYSIS_SCHEMA = 1
 VIOLATED = "violated"
 DELTA = 0.10
 """Difference that a ranking is to tell apart where the study makes no claim: ten points."""
@@ -179,6 +182,45 @@ def _seconds(state: PartState) -> float:
     return sum(record.seconds.get("total", 0.0) for record in records)
 
 
-def report_path(study: Study) -> Path:
-    """Return where a study's report is written."""
-    return study.path / "report.html"
+def write_study_report(study: Study) -> Path:
+    """Compute a study's numbers, write its report, and return the report's path."""
+    found = analyse(study)
+    path = study.path / REPORT
+    write_transfer(path, found.analysis, page_facts(found.facts))
+    return path
+
+
+def page_facts(account: StudyAccount) -> StudyFacts:
+    """Return what the report's page says of a study beside its figures."""
+    return StudyFacts(
+        name=account.name,
+        benchmark=account.benchmark,
+        starts=account.starts,
+        lock=account.lock,
+        locked_at=account.locked,
+        amendments=tuple(
+            f"{change.time}, after {change.finished} trials: {', '.join(change.changes)}. Reason: {change.reason}"
+            for change in account.changes
+        ),
+        blind=account.by_hand_done > 0 and account.opened is None,
+        facts=tuple(_told(account)),
+        audits=account.audits,
+    )
+
+
+def _told(account: StudyAccount) -> Iterator[tuple[str, str]]:
+    yield "policies", "; ".join(f"{label}: {told}" if told else label for label, told in account.policies)
+    if account.tasks:
+        yield "tasks", f"{', '.join(account.tasks)}; base seed {account.seed}"
+    planned = sum(run.planned for run in account.runs)
+    if planned:
+        done = sum(run.finished for run in account.runs)
+        yield "simulated trials", f"{done} of {planned} have a result ({duration(account.seconds)} of simulation)"
+    if account.by_hand:
+        yield "trials by hand", f"{account.by_hand_done} of {account.by_hand} have a result"
+    for claim in account.claims:
+        yield "what could be claimed", claim
+    for check in account.checks:
+        yield f"{check.rule}: {check.verdict}", check.sentence
+    for departure in account.departures:
+        yield f"departs from the plan: {departure.kind}", departure.sentence
