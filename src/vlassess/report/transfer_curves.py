@@ -9,6 +9,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
+from numpy.typing import NDArray
 
 from vlassess.report.plots import INK, MUTED, WIDTH, colour, page_style, svg
 from vlassess.report.text import label
@@ -72,11 +73,10 @@ def tradeoff_plot(curves: Sequence[CurveFinding], retention: Sequence[RetentionF
 def _curve(axes: Axes, curve: CurveFinding, index: int, number: int) -> None:
     shade = colour(index)
     # Side by side on the axis of roots, so that the bars of K = 0 do not hide each other.
-    aside = 0.035 * (index - (number - 1) / 2)
     largest = max((point.k for point in curve.points), default=1) or 1
+    aside = 0.012 * (index - (number - 1) / 2) * np.sqrt(largest)
     for point in curve.points:
-        at = (np.sqrt(point.k) + aside * np.sqrt(largest)) ** 2 if point.k else max(0.0, aside) ** 2 * largest
-        _point(axes, float(at), point.share, shade, "o")
+        _point(axes, float(_square(np.sqrt(point.k) + aside)), point.share, shade, "o")
     if curve.band is not None:
         k, low, high = (np.array(line) for line in (curve.band.k, curve.band.low, curve.band.high))
         axes.fill_between(k, 100 * low, 100 * high, color=shade, alpha=0.14, linewidth=0)
@@ -119,11 +119,23 @@ def _point(axes: Axes, at: float, share: Share, shade: str, marker: str) -> None
     axes.plot(at, 100 * share.rate, marker=marker, markersize=5.5, color=shade, linestyle="none")
 
 
+def _root(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the root, carried on below 0 so that marks at K = 0 have room."""
+    return np.asarray(np.sign(x) * np.sqrt(np.abs(x)))
+
+
+def _square(x: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Return the inverse of `_root`."""
+    return np.asarray(np.sign(x) * np.square(x))
+
+
 def _over_k(axes: Axes, k: Sequence[int]) -> None:
     """Lay out K by its root, so that the first demonstrations, where most happens, have room."""
     largest = max(k, default=1) or 1
-    axes.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0)), np.square))
-    axes.set(xlim=(0, largest * 1.04), ylim=(-2, 102), xlabel="demonstrations K")
+    axes.set_xscale("function", functions=(_root, _square))
+    axes.set(
+        xlim=(float(_square(-0.025 * np.sqrt(largest))), largest * 1.05), ylim=(-2, 102), xlabel="demonstrations K"
+    )
     axes.xaxis.set_major_locator(FixedLocator([float(value) for value in k]))
     axes.xaxis.set_minor_locator(FixedLocator([]))
     axes.set_xticklabels([str(value) for value in k])

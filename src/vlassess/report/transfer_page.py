@@ -22,6 +22,8 @@ from vlassess.report.transfer_plots import bars_plot, heat_map, help_plot, reali
 from vlassess.schema.transfer import StudyFacts, TransferAnalysis
 
 LONGEST = 20_000
+TRADED = ("success on the target task", "success on the seen suite")
+"""What the two colours of gain and loss are."""
 
 
 class Figure(NamedTuple):
@@ -32,7 +34,7 @@ class Figure(NamedTuple):
         title: What it shows.
         plots: From top to bottom.
         caption: What it says by itself.
-        legend: Policies whose colours it uses, in the order of the colours; empty where it names its own.
+        legend: What its colours are, in their order; empty where it says so itself.
     """
 
     name: str
@@ -114,7 +116,7 @@ def _section(title: str, found: TransferAnalysis, invalid: text.Invalid) -> Sect
     if every.retention:
         caption = text.retention_caption(every.retention, every.curves)
         plot = tradeoff_plot(every.curves, every.retention)
-        figures.append(Figure("retention", "What is gained, and what is forgotten", (plot,), caption, ()))
+        figures.append(Figure("retention", "What is gained, and what is forgotten", (plot,), caption, TRADED))
     if every.interventions:
         caption = text.help_caption(every.interventions)
         legend = _policies([row.policy for row in every.interventions])

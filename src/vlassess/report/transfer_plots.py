@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
@@ -15,8 +16,8 @@ from vlassess.report.transfer_text import Invalid
 from vlassess.schema.findings import CellFinding, Findings, InterventionFinding, Share
 from vlassess.schema.transfer import RealityCheck
 
-NAME, LEVEL = 34, 18
-"""Characters of a row's name and of a level in its tile."""
+NAME = 34
+"""Characters of a row's name."""
 TILE = 0.56
 """Height of a tile, inches."""
 INVALID = "invalid"
@@ -42,10 +43,11 @@ def heat_map(found: Findings, invalid: Invalid) -> Markup:
         panels = figure.subplots(down, across, squeeze=False).ravel()
         for panel in panels[len(by_policy) :]:
             panel.set_axis_off()
+        room = int((WIDTH / across - 1.6) / columns / 0.078) - 6
         for panel, (policy, cells) in zip(panels, by_policy.items(), strict=False):
             for row, key in enumerate(rows):
                 own = [cell for cell in cells if (cell.axis, cell.control) == key]
-                _tiles(panel, row, own, invalid)
+                _tiles(panel, row, [replace(cell, level=label(cell.level, max(4, room))) for cell in own], invalid)
             names = [label(f"{axis}, in {control}" if several else axis, NAME) for axis, control in rows]
             panel.set(xlim=(0, columns), ylim=(len(rows), 0), xticks=[])
             panel.set_yticks([row + 0.5 for row in range(len(rows))], names)
@@ -145,7 +147,7 @@ def _tiles(axes: Axes, row: int, cells: Sequence[CellFinding], invalid: Invalid)
         crossed = (cell.policy, cell.cell) in invalid
         gap = cell.gap.difference
         told = INVALID if crossed else "no control" if gap is None else f"{100 * gap:+.0f} points{_star(cell)}"
-        _tile(axes, (column + 1, row), cell.share, (label(cell.level, LEVEL), told), crossed)
+        _tile(axes, (column + 1, row), cell.share, (cell.level, told), crossed)
 
 
 def _star(cell: CellFinding) -> str:
@@ -163,7 +165,7 @@ def _tile(axes: Axes, at: tuple[int, int], share: Share, words: tuple[str, str],
     rate = "–" if share.rate is None else f"{100 * share.rate:.0f} %"
     axes.text(column + 0.09, row + 0.32, words[0], ha="left", va="center", fontsize=9, color=INK)
     axes.text(column + 0.09, row + 0.7, words[1], ha="left", va="center", fontsize=9, color=INK)
-    axes.text(column + 0.91, row + 0.5, rate, ha="right", va="center", fontsize=12, color=INK)
+    axes.text(column + 0.91, row + 0.32, rate, ha="right", va="center", fontsize=11, color=INK)
 
 
 def _bar(axes: Axes, at: float, share: Share, thick: float, shade: str) -> None:

@@ -85,7 +85,7 @@ def cell_sentences(cells: Sequence[CellFinding], invalid: Invalid) -> Iterator[s
             yield f"{policy}: no difference is shown for {some([one.cell for one in left])}{hidden}."
         void = [cell.cell for cell in cells if cell.policy == policy and (policy, cell.cell) in invalid]
         if void:
-            yield f"{policy}: {some(void)} say nothing, since something else than the factor changed too."
+            yield f"{policy}: nothing may be concluded from {some(void)}, where more than the factor changed."
 
 
 def ranking_sentences(rankings: Sequence[Ranking]) -> Iterator[str]:
@@ -96,7 +96,7 @@ def ranking_sentences(rankings: Sequence[Ranking]) -> Iterator[str]:
         if refused:
             fewest, most = min(one.pairs for one in refused), max(one.needed for one in refused)
             where = "" if len(refused) == len(own) else f" in {len(refused)} of {len(own)}"
-            yield f"A ranking of {ranked} is not supported{where}: {fewest} matched starts, where up to {most} are due."
+            yield f"A ranking of {ranked} is not supported{where}: {fewest} matched starts of up to {most} needed."
         supported = [one for one in own if one.supported]
         if supported:
             yield f"A ranking of {ranked} is supported in {len(supported)} of {len(own)}."
@@ -183,13 +183,13 @@ def retention_sentences(retention: Sequence[RetentionFinding]) -> Iterator[str]:
     for policy, method in dict.fromkeys((one.policy, one.method) for one in retention):
         own = [one for one in retention if (one.policy, one.method) == (policy, method)]
         parts = []
-        for verdict in ("retained", "forgotten", "not shown"):
+        for verdict in ("retained", "forgotten", "lower", "not shown"):
             told = [one for one in own if one.verdict == verdict]
             if told:
                 changes = ", ".join(f"K = {one.k} ({points(one.change.difference)})" for one in told)
                 parts.append(f"{_verdict_words(verdict, told[0].margin)} at {changes}")
         needed = [one.needed for one in own if one.verdict == "not shown" and one.needed is not None]
-        more = f"; deciding that takes about {max(needed)} pairs" if needed else ""
+        more = f"; if nothing was lost, about {max(needed)} pairs would show it" if needed else ""
         if parts:
             yield f"{policy}, {method}: {'; '.join(parts)}{more}."
 
@@ -221,12 +221,15 @@ def reality_caption(check: RealityCheck, rules: Rules) -> Caption:
     differ = [row for row in check.discrepancies if row.corrected <= rules.alpha]
     told = []
     for one in check.agreements[:1]:
-        told.append(
-            f"{one.scope}: Kendall's tau {number(one.tau)} {plain(one.tau_interval)}, "
-            f"Pearson's r {number(one.pearson)} {plain(one.pearson_interval)}, "
-            f"mean maximum rank violation {number(one.mmrv)} {plain(one.mmrv_interval)}, "
-            f"over {len(one.policies)} policies."
+        measures = (
+            ("Kendall's tau", one.tau, one.tau_interval),
+            ("Pearson's r", one.pearson, one.pearson_interval),
+            ("mean maximum rank violation", one.mmrv, one.mmrv_interval),
         )
+        known = ", ".join(
+            f"{name} {number(value)} {plain(span)}" for name, value, span in measures if value is not None
+        )
+        told.append(f"Simulation and robot rank {len(one.policies)} policies, {one.scope}: {known}.")
         if len(one.policies) < 4:
             told.append(f"With {len(one.policies)} policies these say little about policies that were not run.")
     told.append(
@@ -248,12 +251,26 @@ def reality_caption(check: RealityCheck, rules: Rules) -> Caption:
 def headlines(found: TransferAnalysis, invalid: Invalid) -> tuple[str, ...]:
     """Return what a study says, in a few sentences."""
     every = found.every
-    lines = [*cell_sentences(every.cells, invalid), *ranking_sentences(every.rankings)]
+    lines = [*_cell_headlines(every.cells, invalid), *ranking_sentences(every.rankings)]
     lines += [curve_sentence(curve) for curve in every.curves]
     lines += list(retention_sentences(every.retention))
     if found.reality is not None and found.reality.discrepancies:
         lines.append(reality_caption(found.reality, found.rules).concluded[0])
     return tuple(lines)
+
+
+def _cell_headlines(cells: Sequence[CellFinding], invalid: Invalid) -> Iterator[str]:
+    for policy in dict.fromkeys(cell.policy for cell in cells):
+        own = [cell for cell in cells if cell.policy == policy and (policy, cell.cell) not in invalid]
+        worse = sorted(
+            (cell for cell in own if cell.verdict == "worse than control"), key=lambda cell: cell.gap.difference or 0
+        )
+        left = sum(cell.verdict == "no difference shown" for cell in own)
+        if worse:
+            names = some([f"{cell.cell} ({points(cell.gap.difference)})" for cell in worse])
+            yield f"{policy}: {names} lower success; for {left} of {len(own)} cells no difference is shown."
+        elif own:
+            yield f"{policy}: no cell is shown to lower success; for {left} of {len(own)} no difference is shown."
 
 
 def plain(found: tuple[float, float] | None) -> str:
@@ -284,5 +301,6 @@ def _verdict_words(verdict: str, margin: float) -> str:
     return {
         "retained": f"retained (a loss below {100 * margin:g} points is shown)",
         "forgotten": f"forgotten (a loss above {100 * margin:g} points is shown)",
+        "lower": f"lower (a loss is shown, but not whether it is above {100 * margin:g} points)",
         "not shown": "not decided",
     }[verdict]

@@ -25,9 +25,9 @@ Role = Literal["cell", "control", "seen-before", "seen-after", "fewshot"]
 CellVerdict = Literal["worse than control", "better than control", "no difference shown", "nothing to compare"]
 """What may be said of a cell: decided by the corrected p-value at alpha."""
 
-RetentionVerdict = Literal["retained", "forgotten", "not shown", "nothing to compare"]
-"""``retained``: the loss is shown to be smaller than the margin. ``forgotten``: it is shown to be larger.
-``not shown``: the trials do not decide."""
+RetentionVerdict = Literal["retained", "forgotten", "lower", "not shown", "nothing to compare"]
+"""``retained``: the loss is shown to be smaller than the margin. ``forgotten``: it is shown to be larger. ``lower``: a
+loss is shown, but not whether it is larger than the margin. ``not shown``: the trials do not decide."""
 
 Unidentified = Literal["too few K", "flat", "largest K below 2 tau", "risen before the smallest K", "unbounded"]
 """Why tau is not a number: ``too few K``: fewer than three values of K have trials. ``flat``: the curve is not told
@@ -273,7 +273,7 @@ class RetentionFinding:
         k: Demonstrations.
         before: Success of the frozen checkpoint, over the pairs.
         after: Success after adaptation, over the pairs.
-        change: After minus before.
+        change: After minus before; its corrected p-value, of "nothing changed", by Holm over the same claims.
         ratio: After over before; None where nothing succeeded before.
         ratio_interval: Of the ratio, paired.
         margin: Largest loss that counts as retained.

@@ -190,7 +190,8 @@ def curve_band(
     first, second, third = np.meshgrid(rates, rates, taus, indexing="ij")
     rising = fit.curve.s_inf >= fit.curve.s0
     allowed = np.flatnonzero((second >= first if rising else second <= first).ravel())
-    shown = np.linspace(0.0, float(levels.max()), _SHOWN)
+    # Closer to each other where the curve bends most.
+    shown = float(levels.max()) * np.linspace(0.0, 1.0, _SHOWN) ** 2
     part = tables._replace(log_p=tables.log_p[allowed], log_q=tables.log_q[allowed])
     best = np.concatenate(
         [

@@ -131,9 +131,15 @@ def _decided(judged: Sequence[tuple[RetentionFinding, float]], judge: Judge) -> 
     known = [entry for entry in judged if entry[0].p_value is not None]
     kept = holm([one.p_value for one, _ in known if one.p_value is not None]).tolist()
     lost = holm([p_value for _, p_value in known]).tolist()
-    decided = []
-    for (one, _), kept_p, lost_p in zip(known, kept, lost, strict=True):
-        alpha = judge.rules.alpha
-        verdict: RetentionVerdict = "retained" if kept_p <= alpha else "forgotten" if lost_p <= alpha else "not shown"
-        decided.append(replace(one, corrected=kept_p, verdict=verdict))
+    changed = holm([one.change.p_value or 0.0 for one, _ in known]).tolist()
+    alpha, decided = judge.rules.alpha, []
+    for (one, _), kept_p, lost_p, changed_p in zip(known, kept, lost, changed, strict=True):
+        verdict: RetentionVerdict = "not shown"
+        if kept_p <= alpha:
+            verdict = "retained"
+        elif lost_p <= alpha:
+            verdict = "forgotten"
+        elif changed_p <= alpha and (one.change.difference or 0.0) < 0:
+            verdict = "lower"
+        decided.append(replace(one, corrected=kept_p, verdict=verdict, change=replace(one.change, corrected=changed_p)))
     return decided + [one for one, _ in judged if one.p_value is None]
