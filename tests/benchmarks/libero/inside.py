@@ -32,8 +32,12 @@ REPLAYED = (
     ("libero_goal", 8, 0),
 )
 """(suite, task, stored start)."""
-LOOKED_AT = (0, 31, 32, 77)
-"""Control steps whose pictures are compared."""
+BETWEEN = (31, 77)
+"""Control steps whose pictures are compared beside every tenth and the last."""
+
+
+def looked_at(steps: int) -> set[int]:
+    return {0, *range(10, steps + 1, 10), *BETWEEN, steps}
 
 
 def load(**params: Any) -> Any:
@@ -92,7 +96,7 @@ def plain(suite: str, index: int, state: int, actions: np.ndarray) -> dict[str, 
     for number, action in enumerate(actions, 1):
         seen, _, done, _ = env.step(action)
         states.append(env.get_sim_state().copy())
-        if number in LOOKED_AT:
+        if number in looked_at(len(actions)):
             observed[number] = seen
     env.close()
     return {"states": states, "observed": observed, "done": bool(done), "language": task.language}
@@ -105,7 +109,7 @@ def replayed(benchmark: Any, suite: str, task: str, state: int, actions: np.ndar
     for number, action in enumerate(actions, 1):
         result = benchmark.step(action)
         states.append(simulator_state(benchmark))
-        if number in LOOKED_AT:
+        if number in looked_at(len(actions)):
             seen[number] = benchmark.make_obs(result.raw)
     return {"states": states, "seen": seen, "success": bool(benchmark.get_step_result(result).success)}
 

@@ -18,10 +18,13 @@ from vlassess.pipeline import start
 from vlassess.schema.events import SilentListener
 
 ASKED = os.environ.get("VLASSESS_LIBERO") == "1"
-pytestmark = pytest.mark.skipif(
-    not ASKED, reason="NOT TESTED: LIBERO's environment is 2 GB; run `make test-libero` (some 15 minutes of CPU)"
-)
 SECONDS = 3600
+pytestmark = [
+    pytest.mark.timeout(SECONDS),
+    pytest.mark.skipif(
+        not ASKED, reason="NOT TESTED: LIBERO's environment is 2 GB; run `make test-libero` (some 15 minutes of CPU)"
+    ),
+]
 BOWL = "put_the_bowl_on_the_plate"
 CELLS = ("wording=lan", "pro=lan", "pro=object", "pro=swap", "pro=task")
 
@@ -44,7 +47,7 @@ def test_the_experts_actions_do_the_same_here_and_there() -> None:
         assert found["states"], found["task"]
         assert found["unseen"], f"{found['task']}: pictures changed the course"
         assert all(found["pictures"]), found["task"]
-        assert len(found["pictures"]) == 8
+        assert len(found["pictures"]) >= 2 * 8, "both cameras at every tenth step"
         assert all(found["proprioception"]), found["task"]
         assert found["words"], found["task"]
 
