@@ -12,23 +12,37 @@ from vlassess.campaign.config import SpecificationConfig
 from vlassess.robustness.perturbations import Family, Source, quantised, sources
 from vlassess.robustness.specifications import ActionRules, Floats, Margin, Specification, expected_actions
 from vlassess_link.data import ActionChunk, Observation
-from vlassess_link.errors import ContractError
+from vlassess_link.errors import ContractError, InferenceTimeout, PolicyFault
 from vlassess_link.spaces import Layout
 
 Query = Callable[[Sequence[Observation]], Sequence[ActionChunk]]
 """Asks a policy; answers do not depend on what is asked beside them, but for rounding."""
 
 
+LARGEST = 1e100
+"""No number of an answer may be as large: its square could not be computed."""
+FAILED = -1.0
+"""Every term where the policy gave no valid answer: as far below zero as the clean answer is above."""
+
+
 class Answered(NamedTuple):
     """What came of some parameters.
 
     Attributes:
-        terms: (n, T) of the specification.
-        answers: (n, D) actions or logits.
+        terms: (n, T) of the specification; `FAILED` where there is no valid answer.
+        answers: (n, D) actions or logits; NaN where there is no valid answer.
+        faults: For each why there is none; empty where there is one.
     """
 
     terms: Floats
     answers: Floats
+    faults: tuple[str, ...]
+
+
+def joined(parts: Sequence[Answered]) -> Answered:
+    """Return several answers as one."""
+    terms, answers, faults = zip(*parts, strict=True)
+    return Answered(np.concatenate(terms), np.concatenate(answers), sum(faults, ()))
 
 
 class Subject:
@@ -100,13 +114,13 @@ class Rules:
             raise ContractError(f"every part of the clean action is ambiguous ({', '.join(found.ambiguous)})")
         return found, found.ambiguous
 
-    def answers(self, chunks: Sequence[ActionChunk]) -> Floats:
-        """Return what is looked at of each answer, (n, D).
+    def answers(self, chunks: Sequence[ActionChunk]) -> list[Floats]:
+        """Return what is looked at of each answer, (D,).
 
         Raises:
             ContractError: the policy does not offer it.
         """
-        return np.stack([self._answer(chunk) for chunk in chunks])
+        return [self._answer(chunk) for chunk in chunks]
 
     def _answer(self, chunk: ActionChunk) -> Floats:
         config = self.config
@@ -124,3 +138,45 @@ class Rules:
                 f"specification.index is {config.index}, but a chunk has {len(chunk.actions)} actions; lower it"
             )
         return np.asarray(chunk.actions[config.index], np.float64)
+
+
+def attempted(query: Query, rules: Rules, observations: Sequence[Observation]) -> list[Floats | str]:
+    """Return what is looked at of each answer, or why there is none; a batch that fails is asked one by one.
+
+    Raises:
+        InferenceTimeout: there was no answer in time, which one cannot tell from a machine that is busy.
+        InfrastructureFault: the policy cannot be reached.
+    """
+    try:
+        return list(rules.answers(query(observations)))
+    except InferenceTimeout:
+        raise
+    except PolicyFault as fault:
+        if len(observations) == 1:
+            return [str(fault)]
+    return [one for obs in observations for one in attempted(query, rules, [obs])]
+
+
+def judged(found: Sequence[Floats | str], specification: Specification, size: int) -> Answered:
+    """Return what a specification says of answers to perturbed pictures of one observation.
+
+    A policy that raises, or answers with what is not finite or no longer of the clean answer's size, has not kept to
+    its clean answer.
+    """
+    faults = tuple(one if isinstance(one, str) else _fault(one, size) for one in found)
+    answers = np.full((len(found), size), np.nan)
+    terms = np.full((len(found), len(specification.names)), FAILED)
+    for i, one in enumerate(found):
+        if not faults[i] and not isinstance(one, str):
+            answers[i] = one
+    valid = [i for i, fault in enumerate(faults) if not fault]
+    if valid:
+        terms[valid] = specification.terms(answers[valid])
+    return Answered(terms, answers, faults)
+
+
+def _fault(answer: Floats, size: int) -> str:
+    if answer.shape != (size,):
+        return f"its answer has the shape {answer.shape}, the clean one ({size},)"
+    far = np.flatnonzero(~(np.abs(answer) < LARGEST))
+    return f"its answer has {answer[far[0]]:g} in place {far[0]}" if len(far) else ""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from vlassess.robustness.perturbations import GRIDS, family
-from vlassess.robustness.settings import HoelderCoverage, Settings
+from vlassess.robustness.settings import METHODS, HoelderCoverage, Settings
 from vlassess.robustness.specifications import GRIPPER_FLOOR, PRESETS
 from vlassess.schema.config import Count, Deadlines, Name, Number, PolicySource, Strict
 from vlassess_link.errors import ContractError
@@ -159,7 +159,12 @@ def _rows(value: Any) -> Any:
 
 
 def _solver(value: Any) -> Any:
-    return {"method": "h2v-c", "batch": BATCH, **value} if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    method = value.get("method", "h2v-c")
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}; use one of {', '.join(METHODS)}")
+    return {"method": method, "batch": BATCH, **value}
 
 
 def _preset(value: Any) -> Any:

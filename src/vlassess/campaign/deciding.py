@@ -20,6 +20,7 @@ from vlassess.robustness.perturbations import Box
 from vlassess.robustness.specifications import Floats
 
 DRAWS_AT_ONCE = 16
+NO_ANSWER = "the policy gave no valid answer"
 
 
 class Ask(NamedTuple):
@@ -100,7 +101,9 @@ def decide(region: Region) -> Steps:
         parameters = region.box.parameters(np.array([verdict.witness]))
         again = yield Ask(parameters, alone=True)
         numbers |= {"value": verdict.value, "replayed": float(again.terms.min())}
-        theta, answer = tuple(parameters[0].tolist()), tuple(again.answers[0].tolist())
+        theta, fault = tuple(parameters[0].tolist()), again.faults[0]
+        answer = () if fault else tuple(again.answers[0].tolist())
+        reason = f"{NO_ANSWER}: {fault}" if fault else ""
         if again.terms.min() >= 0:
             kind, reason, theta = "unknown", "the counterexample did not replay alone", ()
     violations = 0

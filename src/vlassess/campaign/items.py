@@ -58,7 +58,7 @@ class RegionRecord:
             holds another region's counterexample.
         source: The item whose certificate or counterexample it is; its own where `how` is "run".
         queries: Queries that were spent on it; the draws are not among them.
-        reason: Why it is unknown; empty otherwise.
+        reason: Why it is unknown, or why the policy gave no answer at the counterexample; empty otherwise.
         theta: Parameters of the counterexample; empty without one.
         numbers: What else is known by name: "smallest", "lower_bound", "cover", "value" of the counterexample.
         constants: Per term the largest slope that was assumed.

@@ -22,6 +22,7 @@ from vlassess.pipeline.validating import Validated, resume_campaign, start_campa
 from vlassess.pipeline.verifying import verify
 from vlassess.report.validation_page import render_validation
 from vlassess.schema.config import PolicySource
+from vlassess_link.errors import VlassessError
 
 VERIFY = "verify"
 FAILED = 4
@@ -131,6 +132,7 @@ class ProgressWatcher:
             disable=quiet or not out.is_terminal,
         )
         self._task = self._bar.add_task("regions", total=None)
+        self._folder: Path | None = None
         self._queries = 0
         self._verdicts = {"robust": 0, "adversarial": 0, "unknown": 0}
 
@@ -142,9 +144,12 @@ class ProgressWatcher:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
+        if self._folder is not None and isinstance(error, VlassessError | OSError):
+            sys.stderr.write(f"what was decided is kept; to finish it: vlassess validate --resume {self._folder}\n")
 
     def planned(self, folder: Path, total: int, finished_before: int) -> None:
         """Begin."""
+        self._folder = folder
         self._bar.reset(self._task, total=total, completed=finished_before)
         before = f", {finished_before} of them decided before" if finished_before else ""
         self.note(f"{folder}: {total} regions{before}")

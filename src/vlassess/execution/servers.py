@@ -132,7 +132,7 @@ class PolicyServers:
             self._start(label)
         while any(server.url is None for server in self._servers.values()):
             for label in self.poll():
-                raise ServerStartError(self._obituary(label, "ended while it was starting"))
+                raise ServerStartError(self.obituary(label, "ended while it was starting"))
             time.sleep(0.02)
 
     def poll(self) -> list[str]:
@@ -158,7 +158,7 @@ class PolicyServers:
         now = time.monotonic()
         for label, server in self._servers.items():
             if server.url is None and label not in ended and now > server.deadline:
-                raise ServerStartError(self._obituary(label, f"was not ready after {self._patience:g} s"))
+                raise ServerStartError(self.obituary(label, f"was not ready after {self._patience:g} s"))
         return ended
 
     def url(self, label: str) -> str | None:
@@ -195,6 +195,12 @@ class PolicyServers:
             if server.process is not None:
                 server.process.log = self.log(label)
 
+    def obituary(self, label: str, what: str) -> str:
+        """Return what became of a server, with its last words."""
+        process = self._servers[label].process
+        words = process.last_words() if process is not None else ""
+        return f"the server of policy {label!r} {what}: {words or 'it said nothing'}"
+
     def stop(self) -> None:
         """Stop every server."""
         running = [server.process for server in self._servers.values() if server.process is not None]
@@ -214,11 +220,6 @@ class PolicyServers:
 
     def _label_of(self, process: LineProcess) -> str | None:
         return next((label for label, server in self._servers.items() if server.process is process), None)
-
-    def _obituary(self, label: str, what: str) -> str:
-        process = self._servers[label].process
-        words = process.last_words() if process is not None else ""
-        return f"the server of policy {label!r} {what}: {words or 'it said nothing'}"
 
 
 def safe_name(label: str) -> str:

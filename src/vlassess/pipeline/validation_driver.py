@@ -12,9 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from vlassess.campaign.asking import Answered, Rules, Subject
+from vlassess.campaign.asking import Answered, Rules, Subject, attempted, joined, judged
 from vlassess.campaign.deciding import Ask
 from vlassess.execution import StopSwitch
 from vlassess.pipeline.validation_lanes import Lanes
@@ -43,6 +41,7 @@ class Errand:
         subject: The observation.
         family: The perturbations.
         specification: What has to hold.
+        size: Of an answer.
         after: Keys of errands that have to be done before.
     """
 
@@ -51,6 +50,7 @@ class Errand:
     subject: Subject
     family: Family
     specification: Specification
+    size: int
     after: frozenset[str] = frozenset()
 
 
@@ -169,12 +169,12 @@ class Driver:
             for piece in pieces
             for obs in piece.open.errand.subject.perturbed(piece.open.errand.family, piece.thetas)
         ]
-        answers = self._rules.answers(self._lanes.ask(observations, self._seed))
+        answers = attempted(lambda asked: self._lanes.ask(asked, self._seed), self._rules, observations)
         found, at = [], 0
         for piece in pieces:
             own = answers[at : at + len(piece.thetas)]
             at += len(own)
-            found.append(Answered(piece.open.errand.specification.terms(own), own))
+            found.append(judged(own, piece.open.errand.specification, piece.open.errand.size))
         return found
 
     def _take(self, pieces: Sequence[_Piece], answers: Sequence[Answered]) -> None:
@@ -183,5 +183,4 @@ class Driver:
             piece.open.answers[piece.first] = answered
             if piece.open.complete:
                 parts = [part for _, part in sorted(piece.open.answers.items())]
-                whole = Answered(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-                self._go_on(piece.open.errand, whole)
+                self._go_on(piece.open.errand, joined(parts))

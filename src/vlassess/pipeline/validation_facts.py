@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from vlassess.campaign import CampaignConfig, PolicyFacts
-from vlassess.campaign.asking import Rules, Subject
+from vlassess.campaign.asking import Query, Rules, Subject, attempted, judged
 from vlassess.datasets.lerobot.reading import LeRobotReader
 from vlassess.pipeline.validation_driver import BATCH
 from vlassess.pipeline.validation_lanes import Lanes
@@ -67,8 +68,9 @@ def facts_of(label: str, lanes: Lanes, observations: Sequence[Named], config: Ca
     rules = Rules.read(config.specification, spec.action, tolerances)
     views = views_of(spec, observations[0], config)
     subjects = [Subject(fitted(one, spec, config.observations.cameras), views, rounds(spec)) for one in observations]
-    clean = [rules.answers(lanes.ask([subject.observation], config.seed))[0] for subject in subjects]
-    noise = _noise(label, lanes, rules, subjects[:CHECKED], clean[:CHECKED], config)
+    query = partial(lanes.ask, noise_seed=config.seed)
+    clean = [_clean(label, query, rules, subject, named) for subject, named in zip(subjects, observations, strict=True)]
+    noise = _noise(label, query, rules, subjects[:CHECKED], clean[:CHECKED], config)
     return PolicyFacts(
         spec=to_json(spec),
         identity=spec.identity.digest,
@@ -81,8 +83,20 @@ def facts_of(label: str, lanes: Lanes, observations: Sequence[Named], config: Ca
     )
 
 
+def _clean(label: str, query: Query, rules: Rules, subject: Subject, named: Named) -> Floats:
+    """Return the clean answer; refuse a policy that has none."""
+    (found,) = attempted(query, rules, [subject.observation])
+    fault = found if isinstance(found, str) else "" if np.isfinite(found).all() else f"its answer is {found.tolist()}"
+    if fault or isinstance(found, str):
+        raise ContractError(
+            f"policy {label!r} has no valid answer to the clean observation {named.source!r}: {fault}; mend the "
+            "policy, or leave that observation out"
+        )
+    return found
+
+
 def _noise(
-    label: str, lanes: Lanes, rules: Rules, subjects: Sequence[Subject], clean: Sequence[Floats], config: CampaignConfig
+    label: str, query: Query, rules: Rules, subjects: Sequence[Subject], clean: Sequence[Floats], config: CampaignConfig
 ) -> float:
     """Return twice the largest difference between two answers to one question; refuse a policy that draws lots."""
     grid = config.families[0]
@@ -90,19 +104,18 @@ def _noise(
     box = kind.box(grid.radii[0], len(subjects[0].views))
     probes = [subject.perturbed(kind, box.parameters(np.full((1, len(box.low)), 0.75)))[0] for subject in subjects]
     asked = [*(subject.observation for subject in subjects), *probes]
-    alone = [rules.answers(lanes.ask([obs], config.seed))[0] for obs in asked]
+    specifications = [(rules.of(answer)[0], len(answer)) for answer in clean] * 2
+    alone = [attempted(query, rules, [obs])[0] for obs in asked]
     # In another order: what alternates would answer the same to the same order.
-    again = [rules.answers(lanes.ask([obs], config.seed))[0] for obs in asked[::-1]][::-1]
-    crowd = (asked * BATCH)[:BATCH]
-    together = rules.answers(lanes.ask(crowd, config.seed))
-    specifications = [rules.of(answer)[0] for answer in clean] * 2
+    again = [attempted(query, rules, [obs])[0] for obs in asked[::-1]][::-1]
+    together = attempted(query, rules, (asked * BATCH)[:BATCH])
     twice = _apart(specifications, alone, again)
     if twice > MOST_NOISE:
         raise ContractError(
             f"policy {label!r} answers the same question in two ways that differ by {twice:.3g} in the objective, of "
             f"which {MOST_NOISE:g} is allowed: let its noise follow from the noise seed alone, then validate it"
         )
-    batched = _apart(specifications, alone, list(together[: len(asked)]))
+    batched = _apart(specifications, alone, together[: len(asked)])
     if batched > MOST_NOISE:
         raise ContractError(
             f"policy {label!r} answers a question otherwise in a batch of {BATCH} than alone, by {batched:.3g} in the "
@@ -111,9 +124,12 @@ def _noise(
     return 2.0 * max(twice, batched)
 
 
-def _apart(specifications: Sequence[Specification], one: Sequence[Floats], other: Sequence[Floats]) -> float:
+def _apart(
+    specifications: Sequence[tuple[Specification, int]], one: Sequence[Floats | str], other: Sequence[Floats | str]
+) -> float:
+    """Return by how much the terms of two answers to one question differ at most; no answer is one, too."""
     differences = [
-        float(np.abs(spec.terms(a[None]) - spec.terms(b[None])).max())
-        for spec, a, b in zip(specifications, one, other, strict=False)
+        float(np.abs(judged([a], spec, size).terms - judged([b], spec, size).terms).max())
+        for (spec, size), a, b in zip(specifications, one, other, strict=False)
     ]
     return max(differences, default=0.0)

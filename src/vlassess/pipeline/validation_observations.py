@@ -229,5 +229,5 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
             return {name: found[name] for name in found.files}
     except OSError as error:
         raise ObservationsError(f"{path} cannot be read ({error.strerror or error}); mend the path") from None
-    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise ObservationsError(f"{path} is no archive of arrays ({error}); give an .npz without objects") from None
+    except (ValueError, TypeError, EOFError, AttributeError, zipfile.BadZipFile):
+        raise ObservationsError(f"{path} is no archive of arrays; give an .npz without objects") from None

@@ -85,7 +85,8 @@ class PolicyWork:
         made = []
         for named in observations:
             subject = subject_of(named, self.facts, self.spec, config)
-            specification, ambiguous = self.rules.of(np.array(self.facts.clean[named.id]))
+            clean = np.array(self.facts.clean[named.id])
+            specification, ambiguous = self.rules.of(clean)
             own = {
                 grid.family: [
                     item for item in self.items if item.observation == named.id and item.family == grid.family
@@ -99,7 +100,7 @@ class PolicyWork:
                 plot = _Plot(items, boxes, kind, inside, specification.names, ambiguous)
                 after = frozenset(f"{named.id} {other}" for other in inside)
                 key = f"{named.id} {name}"
-                made.append(Errand(key, self._follow(plot), subject, kind, specification, after))
+                made.append(Errand(key, self._follow(plot), subject, kind, specification, len(clean), after))
         return made
 
     def _follow(self, plot: _Plot) -> Work:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from vlassess.campaign import (
     plan_hash,
 )
 from vlassess.pipeline.validation_observations import Named
-from vlassess.records import Directory
+from vlassess.records import Directory, RunDirectoryError
 from vlassess_link.data import Observation
 
 OBSERVATIONS = "observations"
@@ -58,11 +59,19 @@ class CampaignDirectory(Directory[CampaignManifest, RegionItem, RegionRecord]):
             os.replace(partial, folder / f"{named.id}.npz")
 
     def observations(self) -> list[Named]:
-        """Return the observations as they were kept."""
+        """Return the observations as they were kept.
+
+        Raises:
+            RunDirectoryError: one is not there, or is damaged.
+        """
         found = []
         for about in self.manifest.observations:
-            with (self.path / OBSERVATIONS / f"{about.id}.npz").open("rb") as file, np.load(file) as arrays:
-                held = {name: arrays[name] for name in arrays.files}
+            path = self.path / OBSERVATIONS / f"{about.id}.npz"
+            try:
+                with path.open("rb") as file, np.load(file) as arrays:
+                    held = {name: arrays[name] for name in arrays.files}
+            except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+                raise RunDirectoryError(f"{path} cannot be read ({error}): start the campaign anew") from None
             state = held.pop("state", None)
             images = {name.removeprefix("image_"): array for name, array in held.items()}
             found.append(Named(about.id, about.source, Observation(images, about.instruction, state)))

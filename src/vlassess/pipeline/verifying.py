@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from vlassess.campaign import CampaignConfig
-from vlassess.campaign.asking import Rules
+from vlassess.campaign.asking import Rules, attempted, judged
 from vlassess.campaign.papers import Paper, form_problems, read_paper
 from vlassess.catalog import Catalog
 from vlassess.pipeline.validation_driver import BATCH
@@ -106,6 +106,7 @@ class _Evaluation:
         self._subject = subject_of(named, facts, lanes.spec, config)
         self._rules = Rules.read(config.specification, lanes.spec.action, paper.tolerances)
         self._specification, _ = self._rules.of(np.array(paper.clean))
+        self._size = len(paper.clean)
         self._family = family(paper.item.family)
         self._box = self._family.box(paper.item.radii, len(paper.views))
         self._lanes, self._seed = lanes, paper.noise_seed
@@ -113,7 +114,8 @@ class _Evaluation:
     def __call__(self, places: Floats) -> Floats:
         """Return (n, T)."""
         asked = self._subject.perturbed(self._family, self._box.parameters(places))
-        return self._specification.terms(self._rules.answers(self._lanes.ask(asked, self._seed)))
+        found = attempted(lambda some: self._lanes.ask(some, self._seed), self._rules, asked)
+        return judged(found, self._specification, self._size).terms
 
 
 def _alone(paper: Paper, evaluate: _Evaluation) -> list[str]:

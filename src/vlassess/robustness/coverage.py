@@ -6,9 +6,9 @@ narrower than half of it, the widest first, so that a dip is met early; whatever
 to where the bound is smallest. Last, a few probes are made where the certificate would fail first if slopes were
 larger than any that was seen.
 
-With two or more parameters the curve is a poor guide to where the minimum may be, so the search for a counterexample
-is led by DIRECT and a local model (`vlassess.robustness.hunt`) at first. All their queries lie on the curve
-too: they cover, and they show slopes.
+With few queries slopes are a poor guide to where the minimum may be, and with two or more parameters so is the curve.
+The search for a counterexample is therefore led by DIRECT and a local model (`vlassess.robustness.hunt`) at first. All
+their queries lie on the curve too: they cover, and they show slopes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class CoverageSearch(HoelderSearch):
         self._cover = settings.covered(dimension)
         self._limit = self._cover * (1.0 + ROUNDING)
         self._probes = settings.probes
-        self._hunt = Hunt(dimension, self._corners()) if settings.hunt and dimension > 1 else None
+        self._hunt = Hunt(dimension, self._corners()) if settings.hunt else None
 
     def steps(self) -> Steps:
         """Return the work."""

@@ -15,8 +15,9 @@ from vlassess.robustness.local_model import proposal
 from vlassess.robustness.questions import Point
 from vlassess.robustness.rectangles import Rectangles
 
-TURN = 60
-"""Queries per parameter of one turn: the first before bounds are looked at, a second where these lead nowhere."""
+TURN = {1: 15, 2: 120, 3: 180, 4: 240}
+"""Queries of one turn, by number of parameters: the first before bounds are looked at, a second where these lead
+nowhere."""
 JUMPS = 3
 """How often in a row the local model is asked, as long as each time the best value falls."""
 REST = 2
@@ -50,7 +51,7 @@ class Hunt:
     @property
     def due(self) -> bool:
         """Whether it is its turn."""
-        return self._made < self._turns * TURN * self._dimension
+        return self._made < self._turns * TURN[self._dimension]
 
     def once_more(self) -> bool:
         """Give it a second turn; False if it has had that."""
@@ -78,7 +79,7 @@ class Hunt:
             if jump is not None:
                 return [jump]
             self._jumps = 0
-        if not self._round and self._corners and (self._falls or self._made > TURN * self._dimension // 2):
+        if not self._round and self._corners and (self._falls or self._made > TURN[self._dimension] // 2):
             return self._corners[:room]
         if not self._round:
             self._round = self._rectangles.choose()

@@ -73,8 +73,8 @@ class HoelderCoverage(_Margin):
     probes: Annotated[Count, Field(ge=0, le=10_000)] = 25
     """Queries before a certificate where the bound would first fail if slopes were larger than any observed."""
     hunt: bool = True
-    """Whether two or more parameters are also searched for a counterexample by other means (DIRECT, corners, local
-    models); what these find out counts for the certificate too."""
+    """Whether a counterexample is also searched for by other means (DIRECT, corners, local models); what these find out
+    counts for the certificate too."""
 
     def covered(self, dimension: int) -> float:
         """Return the cover that holds for a number of parameters."""
@@ -122,3 +122,6 @@ Settings = Annotated[
     Field(discriminator="method"),
 ]
 """Any solver."""
+
+METHODS = ("h2v", "h2v-m", "h2v-c", "lipschitz", "uniform", "sobol", "grid", "direct")
+"""Their `method`."""

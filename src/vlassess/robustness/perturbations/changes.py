@@ -128,7 +128,7 @@ def bar(source: Source, theta: float, out: Pixels) -> None:
 CHANGES = {
     change.name: change
     for change in (
-        Change("brightness", "share of the range of grey levels", WHITE, brightness),
+        Change("brightness", "share of the range of grey levels", WHITE, brightness, most=1.0),
         Change("rotation", "degree", math.pi / 180.0, rotation, most=180.0),
         Change("contrast", "share", 1.0, contrast, most=1.0),
         Change("gamma", "logarithm of the exponent", 1.0, gamma, most=4.0),
