@@ -88,7 +88,6 @@ def _arm(truth: Truth, starts: NDArray[np.float64], rng: np.random.Generator, ra
             start_key=f"start-{index:04d}",
             success=bool(success),
             progress=1.0 if success else float(part),
-            interventions=0,
         )
         for index, (success, part) in enumerate(zip(done, partial, strict=True))
     ]
