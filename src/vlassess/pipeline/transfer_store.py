@@ -204,7 +204,7 @@ def tell(study: Study, kind: EventKind, text: str) -> Study:
 
 def now() -> str:
     """Return the time: UTC, ISO 8601."""
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
 
 
 def facts_of(plan: StudyPlan) -> tuple[CheckFacts, ...]:
