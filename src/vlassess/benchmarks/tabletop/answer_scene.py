@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ _APART_FEW, _APART_MANY = 0.118, 0.098
 """Least distance of two candidates' centres: a hand comes down between them whatever their yaw."""
 _FEW = 6
 _YAW_FEW, _YAW_MANY = math.radians(32), math.radians(20)
+_AREA = ((0.425, 0.575 - 0.425), (-0.215, 0.215 + 0.215))
+"""Where few candidates stand: least x and width, least y and depth, meters."""
 _TRIES = 5000
 _REACH = 0.028
 """Half the side of the square around a candidate's centre that has to be in the agent's picture, meters."""
@@ -141,7 +144,7 @@ def laid(base: Scene, candidates: Candidates, rng: np.random.Generator) -> Laid:
     Raises:
         BenchmarkFault: no such layout was found.
     """
-    made = tuple(_candidate(candidates, name) for name in candidates.names)
+    made = tuple(_candidate(candidates.kind, name, candidates.colours[name]) for name in candidates.names)
     scene = replace(base, items=(*made, *base.items))
     order = [made[place].name for place in rng.permutation(len(made))]
     draw = _scattered if len(made) <= _FEW else _rows
@@ -159,16 +162,23 @@ def _raised(arm: Arm) -> Arm:
     return replace(arm, home=(min(x, _HOME), y, _HOME))
 
 
-def _candidate(candidates: Candidates, name: str) -> Item:
-    colour = candidates.colours[name]
+@lru_cache(maxsize=256)
+def _candidate(kind: str, name: str, colour: str) -> Item:
     shade = PALE if colour == PLAIN else COLOURS[colour]
-    return lettered(name, shade) if candidates.kind == "letters" else thing(name, shade)
+    return lettered(name, shade) if kind == "letters" else thing(name, shade)
 
 
 def _scattered(count: int, rng: np.random.Generator) -> list[Spot]:
     """Return spots that are uniform over the area, yaw too."""
-    places = rng.uniform((0.425, -0.215), (0.575, 0.215), (count, 2))
-    return [Spot(float(x), float(y), float(rng.uniform(-_YAW_FEW, _YAW_FEW))) for x, y in places]
+    drawn = rng.random(
+        3 * count
+    ).tolist()  # as rng.uniform draws, but cheap: most layouts are excluded
+    places, yaws = drawn[: 2 * count], drawn[2 * count :]
+    (x, wide), (y, deep) = _AREA
+    return [
+        Spot(x + wide * places[2 * number], y + deep * places[2 * number + 1], -_YAW_FEW + 2 * _YAW_FEW * yaw)
+        for number, yaw in enumerate(yaws)
+    ]
 
 
 def _rows(count: int, rng: np.random.Generator) -> list[Spot]:
