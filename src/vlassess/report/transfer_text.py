@@ -120,7 +120,7 @@ def curves_caption(curves: Sequence[CurveFinding], rules: Rules) -> Caption:
 
 def curve_sentence(curve: CurveFinding) -> str:
     """Return what a curve tells of how many demonstrations are needed."""
-    name = f"{curve.policy}, {curve.method}"
+    name = f"{curve.policy} adapted by {curve.method}, on {curve.target}"
     if curve.tau is not None and curve.s0 is not None and curve.s_inf is not None:
         return (
             f"{name}: from {percent(curve.s0.estimate)} without demonstrations "
@@ -191,7 +191,7 @@ def retention_sentences(retention: Sequence[RetentionFinding]) -> Iterator[str]:
         needed = [one.needed for one in own if one.verdict == "not shown" and one.needed is not None]
         more = f"; if nothing was lost, about {max(needed)} pairs would show it" if needed else ""
         if parts:
-            yield f"{policy}, {method}: {'; '.join(parts)}{more}."
+            yield f"{policy} adapted by {method}, on the seen tasks: {'; '.join(parts)}{more}."
 
 
 def help_caption(rows: Sequence[InterventionFinding]) -> Caption:
