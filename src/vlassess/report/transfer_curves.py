@@ -65,7 +65,8 @@ def tradeoff_plot(curves: Sequence[CurveFinding], retention: Sequence[RetentionF
             )
             new = next((one for one in curves if (one.policy, one.method) == (policy, method)), None)
             _tradeoff(axes, new, seen)
-            axes.set_title(label(method, 30), loc="left", fontsize=11)
+            whole = len({one[:2] for one in methods}) > 1
+            axes.set_title(label(f"{method}: {policy}, {suite}" if whole else method, 40), loc="left", fontsize=11)
         panels[0].set_ylabel("success (%)")
         return svg(figure, "Success on the target and on the seen suite over demonstrations")
 

@@ -18,13 +18,13 @@ from vlassess.schema.transfer import RealityCheck
 
 NAME = 34
 """Characters of a row's name."""
-TILE = 0.56
-"""Height of a tile, inches."""
+TILE, LETTER = 0.56, 0.082
+"""Height of a tile, and width of a letter, inches."""
 INVALID = "invalid"
 
 
 def heat_map(found: Findings, invalid: Invalid) -> Markup:
-    """Return success by axis (rows) and level (tiles), the control first; one panel a policy.
+    """Return success and gap in points by axis (rows) and level (tiles), the control first; one panel a policy.
 
     Args:
         found: With at least one cell.
@@ -43,12 +43,12 @@ def heat_map(found: Findings, invalid: Invalid) -> Markup:
         panels = figure.subplots(down, across, squeeze=False).ravel()
         for panel in panels[len(by_policy) :]:
             panel.set_axis_off()
-        room = int((WIDTH / across - 1.6) / columns / 0.078) - 6
+        names = [label(f"{axis}, in {control}" if several else axis, NAME) for axis, control in rows]
+        room = int((WIDTH / across - 0.3 - LETTER * max(map(len, names))) / columns / LETTER) - 2
         for panel, (policy, cells) in zip(panels, by_policy.items(), strict=False):
             for row, key in enumerate(rows):
                 own = [cell for cell in cells if (cell.axis, cell.control) == key]
                 _tiles(panel, row, [replace(cell, level=label(cell.level, max(4, room))) for cell in own], invalid)
-            names = [label(f"{axis}, in {control}" if several else axis, NAME) for axis, control in rows]
             panel.set(xlim=(0, columns), ylim=(len(rows), 0), xticks=[])
             panel.set_yticks([row + 0.5 for row in range(len(rows))], names)
             panel.tick_params(axis="y", length=0)
@@ -146,7 +146,7 @@ def _tiles(axes: Axes, row: int, cells: Sequence[CellFinding], invalid: Invalid)
     for column, cell in enumerate(cells):
         crossed = (cell.policy, cell.cell) in invalid
         gap = cell.gap.difference
-        told = INVALID if crossed else "no control" if gap is None else f"{100 * gap:+.0f} points{_star(cell)}"
+        told = INVALID if crossed else "no control" if gap is None else f"gap {100 * gap:+.0f}{_star(cell)}"
         _tile(axes, (column + 1, row), cell.share, (cell.level, told), crossed)
 
 
@@ -163,9 +163,9 @@ def _tile(axes: Axes, at: tuple[int, int], share: Share, words: tuple[str, str],
     if crossed:
         axes.plot((x, x + 0.94), (y, y + 0.9), color=MUTED, linewidth=0.8)
     rate = "–" if share.rate is None else f"{100 * share.rate:.0f} %"
-    axes.text(column + 0.09, row + 0.32, words[0], ha="left", va="center", fontsize=9, color=INK)
+    axes.text(column + 0.09, row + 0.3, words[0], ha="left", va="center", fontsize=9, color=INK)
     axes.text(column + 0.09, row + 0.7, words[1], ha="left", va="center", fontsize=9, color=INK)
-    axes.text(column + 0.91, row + 0.32, rate, ha="right", va="center", fontsize=11, color=INK)
+    axes.text(column + 0.91, row + 0.68, rate, ha="right", va="center", fontsize=11, color=INK)
 
 
 def _bar(axes: Axes, at: float, share: Share, thick: float, shade: str) -> None:

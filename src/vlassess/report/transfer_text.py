@@ -61,7 +61,8 @@ def cells_caption(found: Findings, rules: Rules, invalid: Invalid) -> Caption:
         + (", from the same starts" if any(cell.gap.paired for cell in found.cells) else ""),
         trials=f"{spread([cell.share.n for cell in found.cells])} a cell and policy, of which "
         f"{spread([cell.gap.pairs for cell in found.cells])} are compared with their control",
-        shown=f"a star or a filled dot marks a gap that is told from 0, at alpha = {rules.alpha:g} "
+        shown="tiles have the success rate and the gap to the control in points; "
+        f"a star or a filled dot marks a gap that is told from 0, at alpha = {rules.alpha:g} "
         + ("" if rules.correction == "none" else f"over all cells of the policy ({_named(rules.correction)})"),
         concluded=tuple(cell_sentences(found.cells, invalid)),
     )
@@ -267,7 +268,7 @@ def _cell_headlines(cells: Sequence[CellFinding], invalid: Invalid) -> Iterator[
         )
         left = sum(cell.verdict == "no difference shown" for cell in own)
         if worse:
-            names = some([f"{cell.cell} ({points(cell.gap.difference)})" for cell in worse])
+            names = some([f"{cell.cell} ({points(cell.gap.difference)})" for cell in worse], 3)
             yield f"{policy}: {names} lower success; for {left} of {len(own)} cells no difference is shown."
         elif own:
             yield f"{policy}: no cell is shown to lower success; for {left} of {len(own)} no difference is shown."
@@ -278,11 +279,11 @@ def plain(found: tuple[float, float] | None) -> str:
     return "" if found is None else f"[{found[0]:.2f}, {found[1]:.2f}]"
 
 
-def some(names: Sequence[str]) -> str:
-    """Return names as a list of at most `LISTED`."""
+def some(names: Sequence[str], most: int = LISTED) -> str:
+    """Return names as a list of at most ``most``."""
     shown = list(dict.fromkeys(names))
-    more = f" and {len(shown) - LISTED} more" if len(shown) > LISTED else ""
-    return ", ".join(shown[:LISTED]) + more
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
 
 
 def spread(counts: Sequence[int]) -> str:

@@ -107,7 +107,7 @@ def test_a_ranking_that_is_supported_is_given() -> None:
     truth = Truth({"strong": 0.9, "weak": 0.4}, {"camera=far": -0.2}, n=450)
     page = words(render_transfer_page(analysed(study(truth)), FACTS))
     assert "A ranking of policies in a cell is supported in 1 of 1." in page
-    assert re.search(r"1\. strong \(\d+\.\d %\); 2\. weak", page)
+    assert re.search(r"1\. strong \(\d+\.\d %\) 2\. weak", page)
 
 
 def test_tau_that_is_not_identified_is_not_a_number() -> None:
