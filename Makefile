@@ -74,6 +74,10 @@ test-lerobot: $(VENV)/.test gl ## Let lerobot and Rerun read what we write, in a
 train: $(VENV)-train/.train gl ## Train mini-vla from nothing: collect, learn, evaluate (RECIPE=mini-vla-weak for its sibling)
 	$(VENV)-train/bin/python -m vlassess.training train $(RECIPE) --processes $(PROCESSES) $(ARGS)
 
+.PHONY: train-rsb
+train-rsb: ## Fine-tune mini-vla on demonstrations of rsb-math-4, and evaluate it plain and under all controls
+	$(MAKE) --no-print-directory train RECIPE=mini-vla-rsb
+
 .PHONY: test-train
 test-train: $(VENV)-train/.train gl ## Test the training with real PyTorch, in an environment of its own (1 GB)
 	$(VENV)-train/bin/python -m pip install --quiet --disable-pip-version-check --group test

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from vlassess_link.errors import ContractError
 NEEDS = "NO PYTORCH: `make test-train` installs it and tests the training"
 torch = pytest.importorskip("torch", reason=NEEDS)
 pytest.importorskip("onnx", reason=NEEDS)
+controls: Any = pytest.importorskip("vlassess.training.controls")
 courses: Any = pytest.importorskip("vlassess.training.course")
 exporting: Any = pytest.importorskip("vlassess.training.export")
 fitting: Any = pytest.importorskip("vlassess.training.fit")
@@ -130,6 +132,32 @@ def test_words_are_read() -> None:
     with torch.no_grad():
         assert (encoder(one) - encoder(other)).abs().max() > 1e-4
         assert torch.allclose(encoder(one), encoder(longer), atol=1e-6)
+
+
+def test_questions_are_learned_from_weights_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every step of `make train-rsb`, small."""
+    recipe = Recipe("small-rsb", ("rsb-math-4",), (Round(3, 4),), batch=16, measured=1, length=48, begins="mini_vla")
+    weights: Path = course(tmp_path, recipe).run()
+    network, stored = exporting.restore(weights)
+    assert network.shape.length == stored["length"] == 48
+    assert {"a", "b", "c", "d", "plus"} <= set(stored["known"])
+    before, old = exporting.restore(WEIGHTS)
+    for word in ("block", "place"):
+        rows = [
+            one.text.embedding.weight[1 + known.index(word)]
+            for one, known in ((network, stored["known"]), (before, old["known"]))
+        ]
+        assert (rows[0] - rows[1]).abs().max() < 0.02, "what it knew it still knows after four steps"
+
+    monkeypatch.setattr(controls, "CONTROLS", ("none", "direct"))
+    said = io.StringIO()
+    found = controls.measure_controls(weights, "rsb-math-4", 1, tmp_path / "runs", Reporter(said))
+    assert [(one.control, one.episodes) for one in found.values()] == [("none", 1), ("direct", 1)]
+    kept = sorted(path.name for path in (tmp_path / "runs").iterdir())
+    again = controls.measure_controls(weights, "rsb-math-4", 1, tmp_path / "runs", Reporter(said))
+    assert again == found
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == kept, "what is measured is not run again"
+    assert json.loads(weights.with_suffix(".measured.json").read_text())["direct"]["episodes"] == 1
 
 
 @pytest.mark.parametrize("method", shots.METHODS)

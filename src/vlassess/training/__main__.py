@@ -28,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _train(options: argparse.Namespace) -> None:
     _need_torch()
+    from vlassess.grounding.suites import suite_of
+    from vlassess.training.controls import measure_controls
     from vlassess.training.course import Course
     from vlassess.training.evaluation import measure, sentence
     from vlassess.training.progress import Reporter
@@ -39,7 +41,9 @@ def _train(options: argparse.Namespace) -> None:
     folder = options.folder or Path("runs") / "training" / recipe.name
     weights = Course(recipe, folder, options.processes, reporter).run()
     reporter.say(f"weights: {weights}")
-    if options.evaluate:
+    if options.evaluate and suite_of(recipe.suites[0]) is not None:
+        measure_controls(weights, recipe.suites[0], recipe.measured, folder / "runs", reporter)
+    elif options.evaluate:
         reporter.say(sentence(measure(weights, recipe.suites, recipe.measured, folder / "runs")))
 
 
@@ -78,7 +82,9 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
     train = commands.add_parser("train", help="collect, learn, export, evaluate; started again, go on")
     train.set_defaults(command=_train)
-    train.add_argument("recipe", help="mini-vla, mini-vla-weak, or smoke (two minutes, learns next to nothing)")
+    train.add_argument(
+        "recipe", help="mini-vla, mini-vla-weak, mini-vla-rsb, or smoke (two minutes, learns little)"
+    )
     train.add_argument("--folder", type=Path, help="where everything is kept (default: runs/training/RECIPE)")
     train.add_argument("--processes", type=int, default=1, help="how many collect at once, and threads that learn")
     train.add_argument("--no-evaluate", dest="evaluate", action="store_false", help="leave the evaluation out")
