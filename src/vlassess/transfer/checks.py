@@ -91,7 +91,7 @@ def _control_beside(design: Design) -> Check:
     return Check(
         "control in the same session and scene",
         "ok",
-        f"{len(controls)} controls ({_some(controls)}) run with their cells, in one run and in the same scene",
+        f"each cell is run with its control ({_some(controls)}), in one run and in the same scene",
     )
 
 

@@ -250,7 +250,7 @@ def _missing(planned: Mapping[str, HandTrial], records: Sequence[HandRecord]) ->
     left = tuple(number for number in planned if number not in done)
     if not left:
         return None
-    return Deviation("missing", left, f"{len(left)} of {len(planned)} planned trials have no result ({_some(left)})")
+    return Deviation("missing", left, f"no result yet of {_count(left)}, of {len(planned)} planned")
 
 
 def _repeated(records: Sequence[HandRecord]) -> Deviation | None:
@@ -261,7 +261,7 @@ def _repeated(records: Sequence[HandRecord]) -> Deviation | None:
     return Deviation(
         "repeated",
         found,
-        f"{len(found)} trials have several results ({_some(found)}): the first one counts, the others are kept",
+        f"several results of {_count(found)}: the first one counts, the others are kept",
     )
 
 
@@ -269,7 +269,7 @@ def _unknown(planned: Mapping[str, HandTrial], records: Sequence[HandRecord]) ->
     found = tuple(dict.fromkeys(record.item_id for record in records if record.item_id not in planned))
     if not found:
         return None
-    return Deviation("unknown", found, f"{len(found)} trials were not planned ({_some(found)}): kept, in no rate")
+    return Deviation("unknown", found, f"results of {_count(found)} that nobody planned: kept, in no rate")
 
 
 def _otherwise(planned: Mapping[str, HandTrial], records: Sequence[HandRecord]) -> Deviation | None:
@@ -283,8 +283,7 @@ def _otherwise(planned: Mapping[str, HandTrial], records: Sequence[HandRecord]) 
     return Deviation(
         "not as planned",
         tuple(wrong),
-        f"{len(wrong)} trials were entered with another policy, cell or start than planned ({_some(wrong)}): kept, "
-        "in no rate",
+        f"another policy, cell or start than planned in {_count(wrong)}: kept, in no rate",
     )
 
 
@@ -306,8 +305,8 @@ def _out_of_order(plan: Sequence[HandTrial], records: Sequence[HandRecord]) -> D
     return Deviation(
         "order",
         tuple(late),
-        f"{len(late)} trials were done after one that the order has later ({_some(late)}): a drift during the "
-        "session is no longer shared by what is compared",
+        f"{_count(late)} came after one that the order has later: a drift during the session is no longer shared by "
+        "what is compared",
     )
 
 
@@ -320,9 +319,9 @@ def _unblinded(records: Sequence[HandRecord], labels: Sequence[str], opened: str
     late = tuple(record.item_id for record in records if opened is not None and record.entered > opened)
     told = []
     if named:
-        told.append(f"{len(named)} trials name a policy ({_some(named)}): the operator knew which one was running")
+        told.append(f"a policy is named in {_count(named)}: the operator knew which one was running")
     if late:
-        told.append(f"{len(late)} trials were entered after the codes had been opened ({_some(late)})")
+        told.append(f"entered after the codes had been opened: {_count(late)}")
     return Deviation("blinding", tuple(dict.fromkeys((*named, *late))), "; ".join(told)) if told else None
 
 
@@ -330,9 +329,11 @@ def _flagged(records: Sequence[HandRecord]) -> Deviation | None:
     found = tuple(dict.fromkeys(record.item_id for record in records if record.unfair))
     if not found:
         return None
-    return Deviation(
-        "flagged", found, f"{len(found)} trials are called unfair ({_some(found)}): results are given with and without"
-    )
+    return Deviation("flagged", found, f"called unfair: {_count(found)}; results are given with and without")
+
+
+def _count(names: Sequence[str]) -> str:
+    return f"{len(names)} trial{'s' * (len(names) != 1)} ({_some(names)})"
 
 
 def _some(names: Sequence[str]) -> str:
