@@ -9,6 +9,7 @@ import numpy as np
 
 from vlassess.schema.findings import Findings
 from vlassess.schema.transfer import FlagEffect, Rules, Source, TransferAnalysis, Trial
+from vlassess.stats.budget import half_width, is_pilot
 from vlassess.stats.transfer.adaptation import curve_findings, retention_findings
 from vlassess.stats.transfer.cells import cell_findings, control_findings, intervention_findings
 from vlassess.stats.transfer.ranks import rankings
@@ -38,7 +39,7 @@ def analyse_study(
     effects = tuple(_effects(every, unflagged, kept)) if unflagged is not None else ()
     on_robot = analyse_study(real, rules, source="robot") if real else None
     check = reality_check(kept, sorted(real, key=_order), _judge(rules)) if real else None
-    notes = tuple(_notes(kept, every, flagged))
+    notes = (*_pilot(every, rules), *_notes(kept, every, flagged))
     return TransferAnalysis(rules, every, unflagged, flagged, effects, source, on_robot, check, notes)
 
 
@@ -103,6 +104,16 @@ def _names(trial: Trial) -> list[tuple[str, str]]:
     if trial.role == "fewshot":
         return [(trial.policy, f"{trial.cell}, {trial.method}")]
     return [(trial.policy, trial.cell)]
+
+
+def _pilot(found: Findings, rules: Rules) -> Iterator[str]:
+    """Yield what the number of trials a cell is too small for, by the textbook interval at a rate of one half."""
+    n = min((cell.share.n for cell in found.cells if cell.share.n), default=0)
+    if n and is_pilot(n, rules.delta, alpha=rules.alpha):
+        yield (
+            f"With {n} trials a cell this is a pilot for differences of {100 * rules.delta:g} points: the interval of one "
+            f"rate reaches {100 * half_width(n, alpha=rules.alpha):.0f} points to either side at 50 %."
+        )
 
 
 def _notes(trials: Sequence[Trial], found: Findings, flagged: int) -> Iterator[str]:

@@ -178,6 +178,15 @@ def test_simulation_and_reality_are_compared_where_both_ran() -> None:
     assert check.only_simulated == ("a, camera=far", "b, camera=far", "c, camera=far")
 
 
+def test_twenty_trials_are_called_a_pilot_and_two_hundred_are_not() -> None:
+    # 22 points at n = 20, and an interval that resolves ten points at n = 200: figures of the protocol's description.
+    few, many = (
+        analyse_study([*ran(CONTROL, "10" * n), *ran(CELL, "10" * n)], RULES, source="robot") for n in (10, 100)
+    )
+    assert any("20 trials a cell" in note and "22 points" in note for note in few.notes)
+    assert not any("pilot" in note for note in many.notes)
+
+
 def test_no_trial_is_no_finding() -> None:
     found = analyse_study([], RULES).every
     assert not any((found.cells, found.controls, found.curves, found.retention, found.rankings, found.interventions))
