@@ -29,6 +29,7 @@ from vlassess.schema import (
     interpreter,
     items,
     manifest,
+    study,
     summary,
 )
 from vlassess.schema.collecting import COLLECT_SCHEMA, CollectSettings
@@ -37,7 +38,9 @@ from vlassess.schema.config import RunConfig
 from vlassess.schema.decision import DECISION_SCHEMA, Decision
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import MANIFEST_SCHEMA, RunManifest
+from vlassess.schema.study import StudyConfig
 from vlassess.schema.summary import SUMMARY_SCHEMA, Summary
+from vlassess.transfer import STUDY_SCHEMA, Amendment, HandRecord, HandTrial, StudyManifest, by_hand, entering, locked
 from vlassess_link import data, spaces, specs
 from vlassess_link.data import RECORD_SCHEMA, EpisodeRecord
 from vlassess_link.specs import BenchmarkSpec, PolicySpec
@@ -53,7 +56,11 @@ MODULES = (
     interpreter,
     items,
     manifest,
+    study,
     summary,
+    by_hand,
+    entering,
+    locked,
     data,
     spaces,
     specs,
@@ -73,6 +80,11 @@ FILES: Mapping[str, tuple[type, str]] = {
     "summary": (Summary, f"Standard output of `vlassess report --json`, schema version {SUMMARY_SCHEMA}."),
     "collect": (CollectSettings, f"collect.json, schema version {COLLECT_SCHEMA}: what becomes of a collection."),
     "decision": (Decision, f"decision.json, schema version {DECISION_SCHEMA}: what a stopping rule came to."),
+    "study-config": (StudyConfig, "A transfer study as it is written: `config` of study.json."),
+    "study": (StudyManifest, f"study.json, schema version {STUDY_SCHEMA}: a locked transfer study."),
+    "study-amendments": (Amendment, "A line of a study's amendments.jsonl."),
+    "study-plan": (HandTrial, "A line of a study's plan.jsonl: one trial by hand."),
+    "study-trials": (HandRecord, "A line of a study's trials.jsonl: what came of one trial by hand."),
     "comparison": (
         Comparison,
         f"Standard output of `vlassess compare --json`, schema version {COMPARISON_SCHEMA}.",
