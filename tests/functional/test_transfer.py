@@ -22,7 +22,7 @@ from vlassess.pipeline.transfer_by_hand import import_trials, unblind, write_han
 from vlassess.pipeline.transfer_planning import StudyError, plan_study
 from vlassess.pipeline.transfer_running import run_study, states_of
 from vlassess.pipeline.transfer_store import Study, amend, lock_study, open_study
-from vlassess.pipeline.transfer_trials import simulated_trials
+from vlassess.pipeline.transfer_trials import simulated_trials, trials_by_hand
 from vlassess.records import RunDirectory, RunDirectoryError
 from vlassess.schema.events import SilentListener
 from vlassess.schema.study import StudyConfig
@@ -239,6 +239,19 @@ def test_a_filled_sheet_becomes_results_that_are_blind_until_the_codes_are_opene
     assert told.real is not None
     assert {cell.policy for cell in told.real.every.cells} == {"both", "front"}
     assert told.real.flagged == 1
+
+
+def test_a_scene_that_is_a_cell_is_tried_once_by_hand_and_is_both(tmp_path: Path) -> None:
+    cells = ["table=oak", "object=mug within table=oak"]
+    study = locked(tmp_path, benchmark=None, cells=cells, few_shot=None, real={"starts": 1}, starts=1)
+    trials = trials_by_hand(study)
+    assert len(study.trials_by_hand()) == 2 * 3
+    assert sorted((trial.role, trial.cell) for trial in trials if trial.policy == study.key.codes["both"]) == [
+        ("cell", "object=mug within table=oak"),
+        ("cell", "table=oak"),
+        ("control", "control"),
+        ("control", "table=oak"),
+    ]
 
 
 def test_a_study_by_hand_alone_needs_no_benchmark(tmp_path: Path) -> None:

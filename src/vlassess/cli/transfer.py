@@ -112,7 +112,8 @@ def amend(options: AmendOptions) -> int:
         config, Catalog.discover(), say, study.spec if config.benchmark == study.config.benchmark else None
     )
     finished = sum(state.finished for state in states_of(study)) + len(study.directory.read()[0])
-    amended = amend_study(study, found, options.set, options.reason.strip(), finished)
+    with study.directory.lock():
+        amended = amend_study(study, found, options.set, options.reason.strip(), finished)
     if options.json:
         print_json({"lock": amended.lock, "amendment": len(amended.amendments), **plan_json(found)})
         return COMPLETE

@@ -32,7 +32,7 @@ def trials_by_hand(study: Study) -> list[Trial]:
     """
     plan = study.trials_by_hand()
     done = {record.item_id: record for record in first_of_each(study.directory.read()[0])}
-    return [_by_hand(study, trial, done.get(trial.item_id)) for trial in plan]
+    return [found for trial in plan for found in _by_hand(study, trial, done.get(trial.item_id))]
 
 
 def audits_of(study: Study, states: Iterable[PartState]) -> tuple[AuditLine, ...]:
@@ -160,13 +160,13 @@ def _trial(entry: Entry) -> Trial:
     )
 
 
-def _by_hand(study: Study, trial: HandTrial, record: HandRecord | None) -> Trial:
+def _by_hand(study: Study, trial: HandTrial, record: HandRecord | None) -> Iterator[Trial]:
+    """Yield a trial by hand: of its cell, of a control, or of both where one is the other's scene."""
     label = study.key.label(trial.policy) if study.opened is not None else None
     valid = record if record is not None and as_planned(record, trial) else None
-    cell = study.design.cell(trial.cell)
-    told = Trial(
+    base = Trial(
         policy=label or trial.policy,
-        role="control" if cell is None else "cell",
+        role="control",
         start_key=trial.start,
         success=None if valid is None else valid.success,
         cell=trial.cell,
@@ -175,6 +175,9 @@ def _by_hand(study: Study, trial: HandTrial, record: HandRecord | None) -> Trial
         interventions=None if valid is None else valid.interventions,
         seconds=None if valid is None else valid.seconds,
     )
-    if cell is None:
-        return told
-    return replace(told, axis=cell.axis, level=cell.level, control=control_of(cell), matched=cell.suite is None)
+    cell = study.design.cell(trial.cell)
+    if trial.cell in map(control_of, study.design.cells):
+        yield base
+    if cell is not None:
+        control = control_of(cell)
+        yield replace(base, role="cell", axis=cell.axis, level=cell.level, control=control, matched=cell.suite is None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from vlassess.schema.study import RealConfig
-from vlassess.transfer.design import CONTROL, Design, control_of
+from vlassess.transfer.design import Design, control_of
 from vlassess_link.digest import content_hash
 
 T = TypeVar("T")
@@ -154,11 +154,6 @@ def sheet_csv(trials: Sequence[HandTrial]) -> str:
     for trial in trials:
         writer.writerow([trial.item_id, trial.policy, trial.cell, trial.start, *[""] * (len(COLUMNS) - len(PLANNED))])
     return out.getvalue()
-
-
-def is_control(cell: str, design: Design) -> bool:
-    """Return whether a name is that of a control."""
-    return cell == CONTROL or cell in {control_of(one) for one in design.cells}
 
 
 def _shuffled(values: Sequence[T], secret: str, about: str) -> list[T]:
