@@ -99,8 +99,17 @@ def course_of(source: str, overrides: Sequence[str], note: Callable[[str], None]
     )
 
 
-def train_curve(course: Course, reporter: Reporter) -> tuple[Path, ...]:
+Teach = Callable[[Path, FewShot, Path, Reporter], Path]
+"""Trains one checkpoint: from which weights, what, into which file."""
+
+
+def train_curve(course: Course, reporter: Reporter, teach: Teach = teach) -> tuple[Path, ...]:
     """Train what is not trained yet, write what was demonstrated, and return every checkpoint.
+
+    Args:
+        course: What the study needs.
+        reporter: Told how far it is.
+        teach: Trains one checkpoint.
 
     Raises:
         ContractError: the weights cannot be started from, or there is no such axis, level or method.
