@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,12 +20,14 @@ from vlassess.campaign.events import SilentWatcher
 from vlassess.campaign.papers import Paper, read_paper
 from vlassess.catalog import Catalog
 from vlassess.config import load_model
+from vlassess.execution import ServerStartError
 from vlassess.pipeline.validating import Validated, resume_campaign, start_campaign
 from vlassess.pipeline.validation_store import CampaignDirectory
 from vlassess.pipeline.verifying import verify
 from vlassess.robustness import Adversarial
 from vlassess.robustness.certificates import certify
-from vlassess_link.errors import ContractError
+from vlassess.schema.config import Deadlines
+from vlassess_link.errors import ContractError, InfrastructureFault
 
 POLICIES = Path(__file__).with_name("validation_policy.py")
 CATALOG = Catalog({}, {})
@@ -150,7 +153,7 @@ def test_a_killed_campaign_resumes_to_the_same_result(whole: Validated, pictures
     )
     command = [sys.executable, "-c", code, config.model_dump_json()]
     killed = subprocess.run(command, env={**os.environ, "LIVES": "900"}, capture_output=True, check=False)
-    assert killed.returncode == 9, killed.stderr.decode()
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
     assert 0 < len(CampaignDirectory.open(folder).latest()) < 27
     resumed = resume_campaign(folder, CATALOG, SilentWatcher())
@@ -185,6 +188,51 @@ def test_another_policy_is_no_resumption(whole: Validated) -> None:
     with pytest.raises(ContractError, match="no longer the one"):
         resume_campaign(whole.folder, CATALOG, SilentWatcher())
     manifest.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"), [("raises", "it is too dark"), ("nan", "nan in component 2"), ("short", "the clean one (7,)")]
+)
+def test_a_picture_without_a_valid_answer_is_a_counterexample(
+    pictures: Path, tmp_path: Path, how: str, words: str
+) -> None:
+    policy = {"it": {"local": f"{POLICIES}:Flickering", "params": {"how": how}}}
+    families = [{"family": "brightness", "radii": [0.01, 0.4]}]
+    found = start_campaign(config_of(pictures, tmp_path, policies=policy, families=families), CATALOG, SilentWatcher())
+    records = [record for record in outcome(found.folder).values() if record.verdict == "adversarial"]
+    silent = [record for record in records if record.reason]
+    assert any(words in record.reason for record in silent)
+    assert all(record.answer == () and record.numbers["replayed"] == -1.0 for record in silent)
+    (summary,) = found.summary.policies
+    assert any("without an answer" in note for note in summary.notes)
+    path = found.folder / "certificates" / f"{silent[0].item_id}.json"
+    assert verify(path, None, CATALOG).problems == ()
+
+
+@pytest.mark.parametrize("how", ["raises", "nan"])
+def test_a_clean_picture_without_a_valid_answer_is_refused(pictures: Path, tmp_path: Path, how: str) -> None:
+    policy = {"it": {"local": f"{POLICIES}:Flickering", "params": {"how": how, "below": 256.0}}}
+    with pytest.raises(ContractError, match="'it' has no valid answer to the clean observation"):
+        start_campaign(config_of(pictures, tmp_path, policies=policy), CATALOG, SilentWatcher())
+
+
+@pytest.mark.parametrize("times", [1, 10])
+def test_a_server_that_ends_is_started_again_a_few_times(
+    whole: Validated, pictures: Path, tmp_path: Path, times: int
+) -> None:
+    ends = tmp_path / "ends"
+    ends.mkdir()
+    policy = {"it": {"serve": f"{POLICIES}:Falling", "params": {"ends": str(ends), "times": times, "answers": 60}}}
+    families = [{"family": "brightness", "radii": [0.02, 0.1, 0.4]}]
+    config = config_of(pictures, tmp_path / "out", policies=policy, families=families)
+    if times > 3:
+        hasty = config.model_copy(update={"deadlines": Deadlines(connect=3.0)})
+        with pytest.raises((ServerStartError, InfrastructureFault)):
+            start_campaign(hasty, CATALOG, SilentWatcher())
+        return
+    ours = outcome(start_campaign(config, CATALOG, SilentWatcher()).folder)
+    assert len(list(ends.iterdir())) == times
+    assert ours == {key: record for key, record in outcome(whole.folder).items() if key in ours}
 
 
 @pytest.mark.parametrize("name", BUNDLED_CAMPAIGNS)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -78,7 +80,7 @@ class Crowded(Looking):
 
 
 class Mortal(Looking):
-    """Kills its process after so many answers, as a machine that is switched off."""
+    """Kills its process after so many answers, so that nothing can be tidied up."""
 
     name = "looking"
 
@@ -89,5 +91,42 @@ class Mortal(Looking):
     def _answer(self, obs: Observation, ctx: SessionContext) -> ActionChunk:
         self._lives -= 1
         if not self._lives:
-            os._exit(9)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super()._answer(obs, ctx)
+
+
+class Flickering(Looking):
+    """Has no answer to dark pictures: raises, says what is no number, or leaves the gripper out."""
+
+    name = "flickering"
+
+    def __init__(self, how: str, below: float = 60.0) -> None:
+        super().__init__()
+        self._how, self._below = how, below
+
+    def _answer(self, obs: Observation, ctx: SessionContext) -> ActionChunk:
+        actions = super()._answer(obs, ctx).actions
+        if obs.images["front"].mean() >= self._below:
+            return ActionChunk(actions)
+        if self._how == "raises":
+            raise ValueError("it is too dark")
+        if self._how == "nan":
+            actions[0, 2] = np.nan
+        return ActionChunk(actions[:, :6] if self._how == "short" else actions)
+
+
+class Falling(Looking):
+    """Ends its process after so many answers, the first few times that it is started."""
+
+    name = "looking"
+
+    def __init__(self, ends: str, answers: int = 120, times: int = 1) -> None:
+        super().__init__()
+        self._ends, self._left, self._times = Path(ends), answers, times
+
+    def _answer(self, obs: Observation, ctx: SessionContext) -> ActionChunk:
+        self._left -= 1
+        if self._left < 0 and len(list(self._ends.iterdir())) < self._times:
+            (self._ends / str(os.getpid())).touch()
+            os._exit(7)
         return super()._answer(obs, ctx)

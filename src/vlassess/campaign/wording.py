@@ -76,7 +76,7 @@ def notes(facts: PolicyFacts, records: Sequence[RegionRecord]) -> tuple[str, ...
     silent = sorted({record.reason for record in records if record.verdict == "adversarial" and record.reason})
     if silent:
         count = sum(record.verdict == "adversarial" and bool(record.reason) for record in records)
-        told.append(f"in {count} regions the counterexample is a picture without an answer; {silent[0]}")
+        told.append(f"the counterexample is a picture without an answer (regions: {count}); {silent[0]}")
     unsure = sorted({name for record in records for name in record.ambiguous})
     if unsure:
         count = sum(bool(record.ambiguous) for record in records)

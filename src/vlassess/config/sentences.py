@@ -47,7 +47,7 @@ def sentences(model: type[BaseModel], error: ValidationError) -> list[str]:
 
 def _sentence(model: type[BaseModel], finding: Any) -> str:
     kind, place, value = finding["type"], finding["loc"], finding["input"]
-    path = ".".join(str(part) for part in place if part != "[key]")
+    path = _path(model, place)
     if kind == "extra_forbidden":
         return f"{path} is not a known key; {nearest(str(place[-1]), fields_at(model, place[:-1]))}"
     if kind == "missing":
@@ -74,6 +74,17 @@ def fields_at(model: type[BaseModel], place: Sequence[int | str]) -> list[str]:
     return [*kind.model_fields, *short_forms]
 
 
+def _path(model: type[BaseModel], place: Sequence[int | str]) -> str:
+    """Return a place as the file has it: without the tag that pydantic puts where a section may be of several kinds."""
+    kind: Any = model
+    parts = []
+    for part in place:
+        if part != "[key]" and not any(part in _tags(option) for option in _options(kind)):
+            parts.append(str(part))
+        kind = _child(kind, part)
+    return ".".join(parts)
+
+
 def _purpose(model: type[BaseModel], place: Sequence[int | str]) -> str:
     kind: Any = model
     for part in place[:-1]:
@@ -83,8 +94,7 @@ def _purpose(model: type[BaseModel], place: Sequence[int | str]) -> str:
 
 
 def _child(kind: Any, part: int | str) -> Any:
-    options = typing.get_args(kind) if typing.get_origin(kind) in (types.UnionType, typing.Union) else ()
-    tagged = [option for option in options if part in _tags(option)]
+    tagged = [option for option in _options(kind) if part in _tags(option)]
     if tagged:  # pydantic puts the tag of one of several kinds of section into the place
         return tagged[0]
     kind = _without_none(kind)
@@ -95,6 +105,10 @@ def _child(kind: Any, part: int | str) -> Any:
     if typing.get_origin(kind) is dict:
         return arguments[1]
     return arguments[0] if arguments else None
+
+
+def _options(kind: Any) -> tuple[Any, ...]:
+    return typing.get_args(kind) if typing.get_origin(kind) in (types.UnionType, typing.Union) else ()
 
 
 def _tags(option: Any) -> tuple[Any, ...]:

@@ -50,6 +50,7 @@ class Keeper:
         self._lock = threading.Lock()
         self._revived = -1.0
         self._ends: Counter[str] = Counter()
+        self._over = ""
 
     def revive(self, lost: float) -> None:
         """Return when every server is ready again.
@@ -61,6 +62,8 @@ class Keeper:
             ServerStartError: one has ended too often, or does not come up.
         """
         with self._lock:
+            if self._over:
+                raise ServerStartError(self._over)
             if lost <= self._revived or not self._servers.labels:
                 return
             until = time.monotonic() + ENDING
@@ -79,7 +82,8 @@ class Keeper:
     def _restart(self, name: str) -> None:
         self._ends[name] += 1
         if self._ends[name] > RESTARTS:
-            raise ServerStartError(self._servers.obituary(name, f"ended {self._ends[name]} times while it was asked"))
+            self._over = self._servers.obituary(name, f"ended {self._ends[name]} times while it was asked")
+            raise ServerStartError(self._over)
         self._note(self._servers.obituary(name, "ended while it was asked, and is started again"))
         self._servers.restart(name)
 
