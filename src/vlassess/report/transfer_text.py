@@ -28,7 +28,7 @@ WHY = {
     "flat": "success is not shown to depend on K",
     "largest K below 2 tau": "the largest K is below 2 tau, so that saturation was not seen",
     "risen before the smallest K": "all of the change is over at the smallest K above 0",
-    "unbounded": "its interval has no upper end",
+    "interval beyond the largest K": "its interval reaches beyond the largest K; saturation may not have been seen",
 }
 
 

@@ -29,10 +29,12 @@ RetentionVerdict = Literal["retained", "forgotten", "lower", "not shown", "nothi
 """``retained``: the loss is shown to be smaller than the margin. ``forgotten``: it is shown to be larger. ``lower``: a
 loss is shown, but not whether it is larger than the margin. ``not shown``: the trials do not decide."""
 
-Unidentified = Literal["too few K", "flat", "largest K below 2 tau", "risen before the smallest K", "unbounded"]
+Unidentified = Literal[
+    "too few K", "flat", "largest K below 2 tau", "interval beyond the largest K", "risen before the smallest K"
+]
 """Why tau is not a number: ``too few K``: fewer than three values of K have trials. ``flat``: the curve is not told
-from a constant. ``largest K below 2 tau``: saturation lies outside of what was tried. ``risen before the smallest
-K``: only an upper end is known. ``unbounded``: the interval of tau has no upper end."""
+from a constant. ``largest K below 2 tau``: saturation lies outside of what was tried. ``interval beyond
+the largest K``: the same cannot be excluded. ``risen before the smallest K``: only an upper end is known."""
 
 
 @dataclass(frozen=True)

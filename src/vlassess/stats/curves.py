@@ -85,8 +85,8 @@ def fit_curve(
     K > 0 and eight times the largest, where the curve is a step and almost a straight line. The interval of a
     parameter holds the values that the likelihood-ratio test with one degree of freedom does not reject, the other
     two being fitted anew for each. ``flat_p`` compares with the best constant, with two degrees of freedom.
-    tau is not identified where: ``flat_p`` is above 1 - confidence; the largest K is below 2 tau; its interval
-    reaches the one or the other end of its range.
+    tau is not identified where: ``flat_p`` is above 1 - confidence; the largest K is below 2 tau, or below the upper
+    end of its interval; its interval reaches the lower end of its range.
     Source: profile likelihood: Venzon and Moolgavkar, Applied Statistics 37 (1988) 87-94.
     Valid from about 30 trials a K on, if trials are independent; for matched starts give the ``inflation``.
 
@@ -211,8 +211,8 @@ def _why_not(flat: bool, curve: Curve, tau: Parameter, largest: float) -> Uniden
         return "flat"
     if largest < 2 * curve.tau:
         return "largest K below 2 tau"
-    if tau.high is None:
-        return "unbounded"
+    if tau.high is None or tau.high > largest:
+        return "interval beyond the largest K"
     return "risen before the smallest K" if tau.low <= 0 else None
 
 

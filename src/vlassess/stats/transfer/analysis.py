@@ -111,8 +111,8 @@ def _pilot(found: Findings, rules: Rules) -> Iterator[str]:
     n = min((cell.share.n for cell in found.cells if cell.share.n), default=0)
     if n and is_pilot(n, rules.delta, alpha=rules.alpha):
         yield (
-            f"With {n} trials a cell this is a pilot for differences of {100 * rules.delta:g} points: the interval of a "
-            f"rate reaches {100 * half_width(n, alpha=rules.alpha):.0f} points to either side at 50 %."
+            f"With {n} trials a cell this is a pilot for differences of {100 * rules.delta:g} points: the interval of "
+            f"a rate reaches {100 * half_width(n, alpha=rules.alpha):.0f} points to either side at 50 %."
         )
 
 

@@ -146,7 +146,7 @@ def test_enough_starts_rank_what_differs() -> None:
     ("curve", "reasons"),
     [
         (Curve(0.4, 0.4, 5.0), {"flat"}),
-        (Curve(0.1, 0.9, 40.0), {"largest K below 2 tau", "unbounded"}),
+        (Curve(0.1, 0.9, 40.0), {"largest K below 2 tau", "interval beyond the largest K"}),
         (Curve(0.1, 0.9, 0.2), {"risen before the smallest K"}),
     ],
 )
