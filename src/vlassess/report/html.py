@@ -29,7 +29,7 @@ from vlassess.report.episodes import episodes_json
 from vlassess.report.exports import cell_name
 from vlassess.report.grounded import averages, bias_text, named, points, sentences, share_text
 from vlassess.report.grounded import span as score_span
-from vlassess.report.grounded_plots import scene_plot
+from vlassess.report.grounded_plots import bias_plot, scene_plot
 from vlassess.report.text import duration, interval, number, one_line, percent, printable, shortened
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
@@ -144,6 +144,7 @@ def _environment() -> Environment:
     )
     found.filters.update(points=points, score_span=score_span, share_text=share_text, bias_text=bias_text)
     found.filters.update(suite_name=named, suite_sentences=sentences, scene_plot=scene_plot, suite_means=averages)
+    found.filters.update(bias_plot=bias_plot)
     found.filters["combine"] = lambda first, second: {**first, **second}
     found.globals.update(series=plots.SERIES, seconds=policy_budget, phase_colours=PHASE_COLOURS)
     return found
