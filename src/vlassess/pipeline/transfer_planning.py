@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import tempfile
 from collections.abc import Callable, Mapping
@@ -175,14 +176,14 @@ def _evaluated(design: Design, items: Mapping[str, tuple[WorkItem, ...]]) -> fro
 
 def priced(design: Design, items: Mapping[str, tuple[WorkItem, ...]]) -> Budget:
     """Return what a study costs and shows."""
-    config = design.config
-    real = config.real
-    by_hand = 0
-    if real is not None:
-        policies = len(real.policies or config.policies)
-        by_hand = len(start_names(real, design.starts)) * policies * len(cells_by_hand(design))
+    config, real = design.config, design.config.real
+    names = () if real is None else start_names(real, design.starts)
+    policies = 0 if real is None else len(real.policies or config.policies)
     simulated = sum(map(len, items.values()))
+    by_hand = len(names) * policies * len(cells_by_hand(design))
     seconds = config.seconds_per_trial, 0.0 if real is None else real.seconds_per_trial
     power = POWER if config.claim is None else config.claim.power
-    starts = design.starts if config.benchmark is not None or real is None else len(start_names(real, design.starts))
-    return budget_of((simulated, by_hand), seconds, starts, len(design.cells), (config.alpha, power))
+    alone = config.benchmark is None
+    starts = len(names) if alone else design.starts
+    found = budget_of((simulated, by_hand), seconds, starts, len(design.cells), (config.alpha, power))
+    return found if alone else dataclasses.replace(found, starts_by_hand=len(names))

@@ -30,6 +30,7 @@ class Budget:
         gap_alike: The same with a correlation of 0.5 within pairs.
         power: Chance.
         pilot: One rate's interval is wider than ten points on each side.
+        starts_by_hand: Of a cell on a robot, where others are simulated; 0: there are none.
     """
 
     starts: int
@@ -43,6 +44,7 @@ class Budget:
     gap_alike: float | None
     power: float
     pilot: bool
+    starts_by_hand: int = 0
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -60,6 +62,9 @@ class Budget:
             )
         if self.pilot:
             found.append("This is a pilot: ten points cannot be told apart, and no ranking will be made of it.")
+        if self.starts_by_hand:
+            wide = 100 * half_width(self.starts_by_hand)
+            found.append(f"By hand, a cell's rate is known to {wide:.0f} points ({self.starts_by_hand} starts).")
         return tuple(found)
 
 

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.unit.transfer.build import SPEC, few_shot, study_of, suites_spec
+from vlassess.pipeline.transfer_planning import priced
 from vlassess.schema.study import StudyConfig
 from vlassess.stats.budget import discordance_from, mcnemar_power
 from vlassess.transfer import Demonstrated, budget_of, checks_of, design_of
@@ -156,3 +157,12 @@ def test_the_budget_says_what_the_seed_of_the_protocol_says() -> None:
     assert "no ranking" in " ".join(pilot.sentences)
     assert not budget_of((100, 0), (None, 0.0), 192, 1, (0.05, 0.8)).pilot
     assert budget_of((0, 192), (None, 90.0), 192, 1, (0.05, 0.8)).hours_by_hand == pytest.approx(4.8)
+
+
+def test_what_can_be_claimed_by_hand_is_told_beside_the_simulation() -> None:
+    design = design_of(study_of(real={"starts": 4}), SPEC, [])
+    found = priced(design, {})
+    assert (found.starts, found.starts_by_hand, found.by_hand) == (8, 4, 4 * 2 * 3)
+    assert "By hand, a cell's rate is known to 49 points (4 starts)." in found.sentences
+    alone = priced(design_of(study_of(benchmark=None, real={"starts": 20}), None, []), {})
+    assert (alone.starts, alone.starts_by_hand) == (20, 0)
