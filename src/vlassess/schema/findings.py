@@ -99,8 +99,8 @@ class CellFinding:
         control_share: Success in its control.
         progress: Mean progress in the cell.
         gap: Cell minus control.
-        progress_gap: The same of progress, over pairs.
-        progress_p: Sign-flip test of it, corrected over the cells; None without paired scores.
+        progress_gap: The same of progress, over pairs; without them of the means, with no interval.
+        progress_p: Sign-flip (permutation) test of it, corrected over the cells; None without scores.
         verdict: Decided by ``gap.corrected``.
         unfinished: Trials without a result.
     """

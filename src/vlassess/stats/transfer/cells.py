@@ -24,6 +24,7 @@ from vlassess.stats.transfer.trials import (
     progress_gap,
     progress_of,
     share_of,
+    unpaired_progress_gap,
 )
 
 NOTHING = Gap(None, None, None, None, 0, 0, 0, "none", False)
@@ -70,8 +71,10 @@ def intervention_findings(trials: Sequence[Trial], judge: Judge) -> tuple[Interv
 def _cell(inside: Sequence[Trial], control: Sequence[Trial], judge: Judge) -> CellFinding:
     first = inside[0]
     gap = compare(inside, control, judge, first.matched)
-    pairs = pairs_of(inside, control) if first.matched else []
-    progress, p_value = progress_gap(pairs, judge)
+    if first.matched:
+        progress, p_value = progress_gap(pairs_of(inside, control), judge)
+    else:
+        progress, p_value = unpaired_progress_gap(inside, control, judge)
     return CellFinding(
         policy=first.policy,
         cell=first.cell,

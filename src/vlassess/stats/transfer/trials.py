@@ -16,7 +16,7 @@ from vlassess.schema.transfer import Correction, Rules, Trial
 from vlassess.stats.clusters import cluster_mean, cluster_sums
 from vlassess.stats.many import benjamini_hochberg, holm
 from vlassess.stats.paired import PairedTable, mcnemar_exact, paired_table, tango_interval
-from vlassess.stats.permutation import sign_flip
+from vlassess.stats.permutation import shuffle, sign_flip
 from vlassess.stats.rates import clopper_pearson
 from vlassess.stats.stratified import Strata, cochran_mantel_haenszel, paired_strata
 from vlassess.stats.unpaired import boschloo, newcombe_interval
@@ -80,6 +80,17 @@ def progress_gap(pairs: Sequence[Pair], judge: Judge) -> tuple[Average, float | 
     return _average(values, starts, judge, (-1.0, 1.0)), p_value
 
 
+def unpaired_progress_gap(
+    first: Sequence[Trial], second: Sequence[Trial], judge: Judge
+) -> tuple[Average, float | None]:
+    """Return the difference of mean progress of two independent arms, and the p-value of its permutation test."""
+    a, b = ([one.progress for one in finished(side) if one.progress is not None] for side in (first, second))
+    if not a or not b:
+        return Average(0, None, None), None
+    p_value = shuffle(a, b, judge.rng, judge.rules.draws)
+    return Average(min(len(a), len(b)), sum(a) / len(a) - sum(b) / len(b), None), p_value
+
+
 def pairs_of(first: Iterable[Trial], second: Iterable[Trial]) -> list[Pair]:
     """Return the pairs of finished trials with one start and repeat, in the order of the starts.
 
@@ -97,7 +108,12 @@ def compare(first: Sequence[Trial], second: Sequence[Trial], judge: Judge, paire
     Boschloo and Newcombe, or Mantel and Haenszel within tasks. With the rule "progress", p is that of the scores.
     """
     if not paired:
-        return _unpaired(finished(first), finished(second), judge)
+        gap = _unpaired(finished(first), finished(second), judge)
+        if gap is None or judge.rules.test != "progress":
+            return gap
+        p_value = unpaired_progress_gap(first, second, judge)[1]
+        test = "permutation of progress, Newcombe interval of success"
+        return replace(gap, p_value=p_value, corrected=p_value, test=test)
     pairs = pairs_of(first, second)
     if not pairs:
         return None

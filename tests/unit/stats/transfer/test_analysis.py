@@ -150,6 +150,16 @@ def test_the_other_tests_of_a_gap(test: str) -> None:
     assert gap.p_value < 0.01
 
 
+def test_progress_of_cells_that_change_the_start_is_tested_by_permutation() -> None:
+    control = [replace(one, progress=0.9) for one in ran(CONTROL, "1" * 20)]
+    cell = [replace(one, progress=0.5) for one in ran(CELL, "1" * 20, matched=False)]
+    found = findings([*control, *cell], replace(RULES, test="progress")).cells[0]
+    assert "permutation" in found.gap.test
+    assert found.gap.difference == 0.0
+    assert found.progress_gap.mean == pytest.approx(-0.4)
+    assert found.verdict == "worse than control"
+
+
 def test_the_order_of_trials_changes_nothing() -> None:
     truth = Truth({"a": 0.8, "b": 0.5}, {"object=new": -0.2}, {"full": Curve(0.2, 0.8, 4)}, n=30)
     trials = simulated(truth, np.random.default_rng(0))
