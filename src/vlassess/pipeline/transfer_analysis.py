@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -186,7 +187,8 @@ def write_study_report(study: Study) -> Path:
     """Compute a study's numbers, write its report, and return the report's path."""
     found = analyse(study)
     path = study.path / REPORT
-    write_transfer(path, found.analysis, page_facts(found.facts))
+    told = dataclasses.replace(found.analysis, notes=(*found.analysis.notes, *_beside(found.facts)))
+    write_transfer(path, told, page_facts(found.facts))
     return path
 
 
@@ -218,9 +220,16 @@ def _told(account: StudyAccount) -> Iterator[tuple[str, str]]:
         yield "simulated trials", f"{done} of {planned} have a result ({duration(account.seconds)} of simulation)"
     if account.by_hand:
         yield "trials by hand", f"{account.by_hand_done} of {account.by_hand} have a result"
-    for claim in account.claims:
-        yield "what could be claimed", claim
+    kept = [check.rule for check in account.checks if check.verdict == "ok"]
+    if kept:
+        yield "checked before the first trial", ", ".join(dict.fromkeys(kept))
+
+
+def _beside(account: StudyAccount) -> Iterator[str]:
+    """Yield what a reader of the page has to know beside the numbers, a sentence each."""
+    yield from (f"Said before the first trial: {claim}" for claim in account.claims)
     for check in account.checks:
-        yield f"{check.rule}: {check.verdict}", check.sentence
+        if check.verdict != "ok":
+            yield f"{check.rule}: {check.verdict}: {check.sentence}."
     for departure in account.departures:
-        yield f"departs from the plan: {departure.kind}", departure.sentence
+        yield f"The trials by hand depart from the plan: {departure.sentence}."
