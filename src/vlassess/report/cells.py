@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -41,10 +42,9 @@ NARROW = {
 """Columns where there is little room -> what stands below their values."""
 WORDS = {"cell": 12, "control": 8, "verdict": 9, "audit": 8}
 """Columns that may be folded, and how narrow they may become."""
-CELL = 18
+ENDLESS = 10_000
+CELL = 16
 """How narrow a cell's name may become where there is room."""
-WIDE = 118
-"""Columns of a terminal that hold a row on one line."""
 
 
 def cell_notices(policy: PolicySummary) -> Iterator[Notice]:
@@ -105,7 +105,11 @@ class CellsTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the table."""
-        wide = options.max_width >= WIDE
+        wide = self._table(wide=True)
+        least = Measurement.get(console, options.update(max_width=ENDLESS), wide).minimum
+        yield wide if least <= options.max_width else self._table(wide=False)
+
+    def _table(self, wide: bool) -> Table:
         table = Table(
             title=Text(f"{self._policy.label}: cells against their controls", style="bold"),
             title_justify="left",
@@ -114,6 +118,7 @@ class CellsTable:
             box=box.SIMPLE_HEAD,
             padding=(0, 1, 0, 0),
         )
+        room = CELL if wide else WORDS["cell"]
         for name in ("cell", *(COLUMNS if wide else NARROW)):
             words = name in WORDS
             table.add_column(
@@ -121,13 +126,18 @@ class CellsTable:
                 justify="left" if words else "right",
                 overflow="fold",
                 no_wrap=not words,
-                min_width=CELL if wide and name == "cell" else WORDS.get(name),
+                min_width=room if name == "cell" else WORDS.get(name),
             )
         for cell in self._policy.factors:
             parts = _row(cell)
             joined = parts if wide else {name: _below(parts, name) for name in NARROW}
-            table.add_row(Text(one_line(cell.name)), *joined.values())
-        yield table
+            table.add_row(Text(broken(one_line(cell.name), room)), *joined.values())
+        return table
+
+
+def broken(name: str, room: int) -> str:
+    """Return a cell's name with a new line behind the axis of each pair that is longer than there is room for."""
+    return " ".join(pair.replace("=", "=\n", 1) if len(pair) > room else pair for pair in name.split(" "))
 
 
 def _below(parts: dict[str, Text], name: str) -> Text:

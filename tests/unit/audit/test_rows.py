@@ -53,6 +53,13 @@ def test_every_row_has_everything_however_narrow(good: Summary, width: int) -> N
         assert number in words, (number, text)
 
 
+@pytest.mark.parametrize("width", range(74, 126))
+def test_no_column_is_cut_off_at_any_width(good: Summary, width: int) -> None:
+    pairs = [[word for word in shown(good, columns).split() if "/" in word] for columns in (width, 300)]
+    assert len(pairs[1]) == 4
+    assert pairs[0] == pairs[1]
+
+
 def test_nothing_is_said_of_an_invalid_cell(bad: Summary) -> None:
     found = {one.name: one for one in bad.policies[0].factors}
     dark = found["light=dark"]
