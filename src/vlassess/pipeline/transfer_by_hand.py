@@ -142,11 +142,13 @@ def _pictures(study: Study, trials: Sequence[HandTrial], catalog: Catalog, liste
 
 
 def _drawn(study: Study, names: Sequence[str], catalog: Catalog, listener: Listener) -> dict[str, bytes]:
-    """Return the first starts of the benchmark's control, in the order of the names, as PNG."""
+    """Return the starts that the benchmark draws, without anything varied, as PNG."""
     part = study.design.parts[0]
     with tempfile.TemporaryDirectory(prefix="vlassess-transfer-") as folder:
         config: RunConfig = part.config.model_copy(update={"cells": (), "output": Path(folder)})
         sheet = starts_of_config(config, Asked(config.episodes), catalog, listener)
-    # The starts of a plan are ordered task by task; by hand they go round the tasks.
-    ordered = sorted(sheet.starts, key=lambda start: start.episode.index)
-    return {name: png(joined(start.pictures)) for name, start in zip(names, ordered, strict=False) if start.pictures}
+    drawn = {
+        f"{start.episode.suite}-{start.episode.task}-{start.episode.index + 1}": start.pictures
+        for start in sheet.starts
+    }
+    return {name: png(joined(drawn[name])) for name in names if drawn.get(name)}

@@ -177,7 +177,7 @@ def _evaluated(design: Design, items: Mapping[str, tuple[WorkItem, ...]]) -> fro
 def priced(design: Design, items: Mapping[str, tuple[WorkItem, ...]]) -> Budget:
     """Return what a study costs and shows."""
     config, real = design.config, design.config.real
-    names = () if real is None else start_names(real, design.starts)
+    names = start_names(design)
     policies = 0 if real is None else len(real.policies or config.policies)
     simulated = sum(map(len, items.values()))
     by_hand = len(names) * policies * len(cells_by_hand(design))

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from vlassess.schema.study import RealConfig
 from vlassess.transfer.design import Design, control_of
 from vlassess_link.digest import content_hash
 
@@ -95,12 +94,19 @@ def make_key(labels: Iterable[str], secret: str, before: Key | None = None) -> K
     return Key(secret, known)
 
 
-def start_names(real: RealConfig, starts: int) -> tuple[str, ...]:
-    """Return the name of each initial state."""
+def start_names(design: Design) -> tuple[str, ...]:
+    """Return the name of each initial state of the trials by hand: ``TASK-1``, or ``start-1`` where no task is known.
+
+    Starts go round the tasks, so that as many as one likes are spread over them.
+    """
+    real = design.config.real
+    if real is None:
+        return ()
     if isinstance(real.starts, tuple):
         return real.starts
-    count = real.starts or starts
-    return tuple(f"start-{number:0{len(str(count))}d}" for number in range(1, count + 1))
+    count = real.starts or design.starts
+    tasks = [task.replace("/", "-") for task in design.tasks] or ["start"]
+    return tuple(f"{tasks[i % len(tasks)]}-{i // len(tasks) + 1}" for i in range(count))
 
 
 def cells_by_hand(design: Design) -> tuple[str, ...]:
@@ -129,7 +135,7 @@ def plan_by_hand(design: Design, key: Key, before: Sequence[HandTrial] = ()) -> 
     known = {(trial.policy, trial.cell, trial.start): trial for trial in before}
     wanted = [
         (key.codes[label], cell, start)
-        for start in _shuffled(start_names(real, design.starts), key.secret, "blocks")
+        for start in _shuffled(start_names(design), key.secret, "blocks")
         for label, cell in _shuffled([(label, cell) for label in labels for cell in cells], key.secret, start)
     ]
     kept = [trial for trial in before if (trial.policy, trial.cell, trial.start) in set(wanted)]

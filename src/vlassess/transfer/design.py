@@ -48,12 +48,14 @@ class Design:
         cells: Every cell, `*` replaced by each level.
         starts: Matched initial states of a cell.
         parts: Its runs, in the order in which they are run; none without a benchmark.
+        tasks: Tasks that the starts are spread over, ``suite/task``; none without a benchmark.
     """
 
     config: StudyConfig
     cells: tuple[StudyCell, ...]
     starts: int
     parts: tuple[Part, ...] = ()
+    tasks: tuple[str, ...] = ()
 
     def cell(self, name: str) -> StudyCell | None:
         """Return the cell of that name, None where there is none."""
@@ -91,7 +93,9 @@ def design_of(config: StudyConfig, spec: BenchmarkSpec | None, problems: list[st
     starts = _whole(wanted, [sum(count) for count in _per_cell(cells, tasks)], config.claim is not None, problems)
     if problems:
         return Design(config, cells, starts)
-    return Design(config, cells, starts, tuple(_parts(config, cells, starts, spec, problems)))
+    parts = tuple(_parts(config, cells, starts, spec, problems))
+    found = _tasks(config.tasks, next(iter(parts)).config.suites or (), spec)
+    return Design(config, cells, starts, parts, tuple(f"{task.suite}/{task.name}" for task in found))
 
 
 def starts_for(claim: ClaimConfig, alpha: float, cells: int) -> int:
