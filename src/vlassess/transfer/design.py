@@ -48,7 +48,7 @@ class Design:
         cells: Every cell, `*` replaced by each level.
         starts: Matched initial states of a cell.
         parts: Its runs, in the order in which they are run; none without a benchmark.
-        tasks: Tasks that the starts are spread over, ``suite/task``; none without a benchmark.
+        tasks: Tasks that the starts are spread over, ``suite/task``; none where cells and controls share none.
     """
 
     config: StudyConfig
@@ -94,7 +94,8 @@ def design_of(config: StudyConfig, spec: BenchmarkSpec | None, problems: list[st
     if problems:
         return Design(config, cells, starts)
     parts = tuple(_parts(config, cells, starts, spec, problems))
-    found = _tasks(config.tasks, next(iter(parts)).config.suites or (), spec)
+    shared = all(cell.suite is None for cell in cells)
+    found = _tasks(config.tasks, config.suites or spec.suites, spec) if shared else []
     return Design(config, cells, starts, parts, tuple(f"{task.suite}/{task.name}" for task in found))
 
 

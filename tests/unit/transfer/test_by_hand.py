@@ -25,7 +25,7 @@ from vlassess.transfer import (
     read_trials,
     sheet_csv,
 )
-from vlassess.transfer.by_hand import COLUMNS
+from vlassess.transfer.by_hand import COLUMNS, start_names
 from vlassess.transfer.entering import TrialsError
 
 STAGES = ("reach", "grasp", "place")
@@ -186,3 +186,10 @@ def test_what_is_written_down_is_what_is_read(results: list[tuple[bool, int, str
     assert [(record.success, len(record.stages), record.note) for record in records] == [
         (success, reached, note.strip()) for success, reached, note in results
     ]
+
+
+def test_starts_are_named_by_their_task_where_there_is_one() -> None:
+    assert start_names(design(starts=3)) == ("walk-to-4-1", "walk-to-5-1", "walk-to-4-2")
+    assert start_names(design(starts=["left", "right"])) == ("left", "right")
+    alone = design_of(study_of(benchmark=None, real={"starts": 2}), None, [])
+    assert start_names(alone) == ("start-1", "start-2")
