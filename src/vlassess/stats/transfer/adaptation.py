@@ -8,17 +8,27 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from vlassess.schema.findings import CurveFinding, CurvePoint, RetentionFinding, RetentionVerdict
 from vlassess.schema.transfer import Trial
+from vlassess.stats.clusters import cluster_sums
 from vlassess.stats.curves import CurveFit, curve_band, fit_curve, start_inflation
-from vlassess.stats.equivalence import not_worse_paired
 from vlassess.stats.many import holm
 from vlassess.stats.paired import tango_score
 from vlassess.stats.ratio import paired_ratio_interval
 from vlassess.stats.transfer.cells import NOTHING
-from vlassess.stats.transfer.trials import Judge, compare, counted, finished, grouped, pairs_of, share_of, table_of
+from vlassess.stats.transfer.trials import (
+    Judge,
+    Pair,
+    compare,
+    counted,
+    finished,
+    grouped,
+    pairs_of,
+    share_of,
+    table_of,
+)
 
 FROZEN = "frozen"
 """What the method is called where no trial names one."""
@@ -26,12 +36,12 @@ FROZEN = "frozen"
 
 def curve_findings(trials: Sequence[Trial], judge: Judge) -> tuple[CurveFinding, ...]:
     """Return the few-shot curve of every policy, target and adaptation method."""
-    targets = grouped([t for t in trials if t.role == "fewshot"], lambda trial: (trial.policy, trial.cell))
+    targets = grouped([one for one in trials if one.role == "fewshot"], lambda trial: (trial.policy, trial.cell))
     found = []
     for (policy, target), own in targets.items():
         zero = [trial for trial in own if trial.k == 0]
         if not zero:
-            zero = [t for t in trials if t.role == "cell" and (t.policy, t.cell) == (policy, target)]
+            zero = [one for one in trials if one.role == "cell" and (one.policy, one.cell) == (policy, target)]
         methods = dict.fromkeys(trial.method for trial in own if trial.method is not None and trial.k > 0)
         for method in methods:
             shown = [trial for trial in zero if trial.method in (None, method)]
@@ -42,8 +52,8 @@ def curve_findings(trials: Sequence[Trial], judge: Judge) -> tuple[CurveFinding,
 
 def retention_findings(trials: Sequence[Trial], judge: Judge) -> tuple[RetentionFinding, ...]:
     """Return what is left of the seen suite for every policy, suite, adaptation method and K."""
-    before = grouped([t for t in trials if t.role == "seen-before"], lambda trial: (trial.policy, trial.suite))
-    after = grouped([t for t in trials if t.role == "seen-after"], lambda trial: (trial.policy, trial.suite))
+    before = grouped([one for one in trials if one.role == "seen-before"], lambda trial: (trial.policy, trial.suite))
+    after = grouped([one for one in trials if one.role == "seen-after"], lambda trial: (trial.policy, trial.suite))
     found: list[RetentionFinding] = []
     for (policy, suite), own in after.items():
         arms = grouped(own, lambda trial: (trial.method or FROZEN, trial.k))
@@ -116,14 +126,33 @@ def _retention(
     if not pairs:
         return found, 1.0
     differ = max(table.discordant, 1) / table.pairs
+    kept_p, lost_p = _against_margin(pairs, rules.margin)
     found = replace(
         found,
         ratio=after_it.successes / before_it.successes if before_it.successes else None,
         ratio_interval=paired_ratio_interval(table, judge.confidence),
-        p_value=not_worse_paired(table, rules.margin, rules.alpha).p_value,
+        p_value=kept_p,
         needed=math.ceil(differ * ((norm.isf(rules.alpha) + norm.isf(1 - rules.power)) / rules.margin) ** 2),
     )
-    return found, float(norm.cdf(tango_score(table, -rules.margin)))
+    return found, lost_p
+
+
+def _against_margin(pairs: Sequence[Pair], margin: float) -> tuple[float, float]:
+    """Return the p-values of "the loss is the margin or more" and of "it is the margin or less".
+
+    Tango's score; where starts were repeated, Student's t over the starts' mean differences.
+    """
+    starts = [after.start_key for after, _ in pairs]
+    if len(set(starts)) == len(starts):
+        score = tango_score(table_of(pairs), -margin)
+        return float(norm.sf(score)), float(norm.cdf(score))
+    gaps = [float(bool(after.success)) - float(bool(before.success)) for after, before in pairs]
+    sums, counts = cluster_sums(gaps, starts)
+    error = float(np.std(sums / counts, ddof=1)) / math.sqrt(len(sums)) if len(sums) > 1 else 0.0
+    if error == 0.0:
+        return 1.0, 1.0
+    score = (float(np.mean(sums / counts)) + margin) / error
+    return float(t.sf(score, len(sums) - 1)), float(t.cdf(score, len(sums) - 1))
 
 
 def _decided(judged: Sequence[tuple[RetentionFinding, float]], judge: Judge) -> list[RetentionFinding]:

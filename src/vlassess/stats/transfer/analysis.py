@@ -132,4 +132,7 @@ def _notes(trials: Sequence[Trial], found: Findings, flagged: int) -> Iterator[s
         yield f"Without a control to compare with: {', '.join(alone)}."
     repeats = {(trial.policy, trial.role, trial.cell) for trial in trials if trial.repeat}
     if repeats:
-        yield "Starts were repeated; repeats of one start are not independent, so whole starts are drawn."
+        yield (
+            "Starts were repeated. Repeats of one start are not independent, so gaps and retention take whole starts; "
+            "exact intervals of single rates, and curves, do not."
+        )

@@ -132,6 +132,15 @@ def test_repeats_of_a_start_are_not_counted_as_independent() -> None:
     assert often.p_value == pytest.approx(once.p_value)
 
 
+def test_repeats_of_a_start_retain_no_more_than_the_starts_do() -> None:
+    before, after = ran(BEFORE, "1" * 18 + "00"), ran(AFTER, "1" * 17 + "000")
+    repeated = [replace(one, repeat=repeat) for one in (*before, *after) for repeat in range(20)]
+    found = findings(repeated, replace(RULES, margin=0.1)).retention[0]
+    assert found.change.pairs == 400
+    assert found.p_value is not None
+    assert found.p_value > 0.1  # one start of twenty changed; taken for 400 pairs it would be 0.0004
+
+
 def test_pairs_over_two_sessions_are_told() -> None:
     found = analyse_study([*ran(CONTROL, "11", session="monday"), *ran(CELL, "10", session="tuesday")], RULES)
     assert found.every.cells[0].gap.across_sessions == 2
