@@ -60,6 +60,7 @@ def _suite(trials: Sequence[Trial], filmed: Collection[str]) -> GroundedSuite:
     )
     grasped = [each for each in trials if each.chosen is not None]
     seen = biases(trials)
+    shown = next((each for each in trials if each.candidates), trials[0])
     followed, sentence = _followed(grasped, control)
     language = _share([each.answered == each.asked.target for each in trials if each.answered is not None])
     return GroundedSuite(
@@ -90,8 +91,8 @@ def _suite(trials: Sequence[Trial], filmed: Collection[str]) -> GroundedSuite:
         said_and_done=_share([each.said == each.chosen for each in grasped if each.said is not None]),
         language=language,
         language_gap=_gap(found.choice.rate, language),
-        scene=_scene(trials[0]),
-        instruction=trials[0].instruction,
+        scene=_scene(shown),
+        instruction=shown.instruction,
         layouts_excluded=sum(each.excluded for each in trials),
     )
 

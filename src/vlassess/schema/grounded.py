@@ -159,9 +159,9 @@ class GroundedSuite(Frozen):
     said_and_done: ShareOf | None
     """Episodes that grasp the candidate that their reasoning names, of those that name one and grasp."""
     scene: tuple[SceneItem, ...]
-    """The first episode's."""
+    """Of the first episode of which it is known."""
     instruction: str
-    """The first episode's."""
+    """The same episode's."""
     language: ShareOf | None
     """The right option among questions that the policy was asked without a robot; None where it was not asked."""
     language_gap: float | None
