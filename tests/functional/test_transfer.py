@@ -159,6 +159,18 @@ def test_an_amendment_is_kept_with_its_reason_and_what_was_run_is_not_run_again(
     assert len(list((study.path / "runs").glob("cells-*"))) == 2
 
 
+def test_a_policy_that_an_amendment_replaces_is_run_anew_and_the_others_are_not(tmp_path: Path) -> None:
+    study = locked(tmp_path, few_shot=None)
+    run_study(study, CATALOG, QUIET)
+    other = amended(study, "policies.front={local: 'vlassess_link.testing.fakes:FakePolicy'}")
+    (state,) = states_of(other)
+    assert (state.run, state.finished) == (None, 0)
+    assert run_study(other, CATALOG, QUIET).exit_code == 0
+    assert set(records_of(other)) == set(records_of(study))
+    moved = amended(other, "execution.workers=2")
+    assert [state.complete for state in states_of(moved)] == [True]
+
+
 @pytest.mark.parametrize("file", ["study.json", "amendments.jsonl", "key.json"])
 def test_what_was_locked_cannot_be_changed_without_a_trace(tmp_path: Path, file: str) -> None:
     study = amended(locked(tmp_path, few_shot=None), "alpha=0.01")

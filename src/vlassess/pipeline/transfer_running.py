@@ -12,12 +12,12 @@ from vlassess.catalog import Catalog
 from vlassess.execution import StopSwitch
 from vlassess.pipeline.planning import planned
 from vlassess.pipeline.runs import RunResult, resume, start
-from vlassess.pipeline.sameness import conduct
+from vlassess.pipeline.sameness import changes, conduct
 from vlassess.pipeline.transfer_planning import absent_checkpoints
 from vlassess.pipeline.transfer_store import RUNS, Study
 from vlassess.plan import plan_hash
 from vlassess.records import RunDirectory, RunDirectoryError, StorageFullError
-from vlassess.schema.config import RunConfig
+from vlassess.schema.config import BenchmarkSource, PolicySource, RunConfig
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest, RunSource
@@ -176,9 +176,9 @@ def _state(study: Study, part: Part, known: list[RunDirectory]) -> PartState:
 
 
 def _runs(folder: Path) -> Iterator[RunDirectory]:
-    """Yield every run in a folder, oldest first; a folder without a manifest was being made when it was killed."""
+    """Yield every run in a folder, oldest first; hidden folders, and those without a manifest, were never finished."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if (path / RunDirectory.FILE).is_file():
+        if not path.name.startswith(".") and (path / RunDirectory.FILE).is_file():
             yield RunDirectory.open(path)
 
 
@@ -188,7 +188,7 @@ def _run_of(part: Part, digest: str, config: RunConfig, known: list[RunDirectory
         for run in known
         if run.manifest.config.name == part.name
         and run.manifest.plan_hash == digest
-        and conduct(run.manifest.config) == conduct(config)
+        and _alike(run.manifest.config, config)
     ]
     return same[-1] if same else None
 
@@ -210,9 +210,18 @@ def _carried(study: Study, state: PartState) -> RunDirectory | None:
 
 
 def _alike(old: RunConfig, new: RunConfig) -> bool:
-    """Return whether what both run would be run alike: the same benchmark, and the same policies under one label."""
-    shared = [label for label in new.policies if label in old.policies]
-    return old.benchmark == new.benchmark and all(old.policies[label] == new.policies[label] for label in shared)
+    """Return whether what both run is run alike: the same benchmark, and the same policy under each label of both.
+
+    A policy that answers at a url may have moved; whether it is the same is asked of it before it goes on.
+    """
+    if any(changes(conduct(old), conduct(new))) or _source(old.benchmark) != _source(new.benchmark):
+        return False
+    shared = [(old.policies[label], new.policies[label]) for label in new.policies if label in old.policies]
+    return all(one.url or other.url or _source(one) == _source(other) for one, other in shared)
+
+
+def _source(side: BenchmarkSource | PolicySource) -> tuple[str | None, ...]:
+    return tuple(getattr(side, name, None) for name in ("name", "target", "interpreter", "serve", "local"))
 
 
 def _copied(old: RunDirectory, records: list[EpisodeRecord], state: PartState) -> RunDirectory:
