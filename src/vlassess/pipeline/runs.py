@@ -157,7 +157,7 @@ def resume(
         rule = deciding(run.manifest.config, items, run.manifest.part, spec.ref)
         missing = tuple(item for item in items if item.item_id not in finished)
         listener.planned(run.path, len(items), len(items) - len(missing))
-        silent = unasked(run, items)
+        silent = unasked(run, items) if rule is None else []
         if not missing:
             put_away_left(run, kept(wanted), listener, switch)
             if not silent:
