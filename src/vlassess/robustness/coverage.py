@@ -44,7 +44,7 @@ class CoverageSearch(HoelderSearch):
         self._mine = settings
         self._cover = settings.covered(dimension)
         self._limit = self._cover * (1.0 + ROUNDING)
-        self._probes = settings.probes
+        self._probes, self._grown = settings.probes, 0
         self._hunt = Hunt(dimension, self._corners()) if settings.hunt else None
 
     def steps(self) -> Steps:
@@ -66,7 +66,8 @@ class CoverageSearch(HoelderSearch):
                 return self._robust(stand)
 
     def _saw(self, point: Point, value: float) -> None:
-        super()._saw(point, value)
+        if value < self.smallest:
+            self.smallest = value
         if self._hunt is not None:
             self._hunt.see(point, value)
 
@@ -98,15 +99,15 @@ class CoverageSearch(HoelderSearch):
         queue = [(-partition.width(one), one) for one in partition.wide(self._limit)]
         heapq.heapify(queue)
         while queue:
-            chosen = [heapq.heappop(queue)[1] for _ in range(min(self.ramp.room(), len(queue)))]
-            positions = [partition.left(one) + self._cut(partition.width(one)) for one in chosen]
-            first = partition.count
-            yield from self._split(chosen, positions)
-            for part in [*chosen, *range(first, partition.count)]:
+            room, first = min(self.ramp.room(), len(queue)), partition.count
+            chosen = [heapq.heappop(queue)[1] for _ in range(room)] if room > 1 else [heapq.heappop(queue)[1]]
+            yield from self._split(chosen, [partition.left(one) + self._cut(partition.width(one)) for one in chosen])
+            for part in (*chosen, *range(first, partition.count)):
                 if partition.bound(part) <= 0.0:
                     return
-                if partition.width(part) > self._limit:
-                    heapq.heappush(queue, (-partition.width(part), part))
+                width = partition.width(part)
+                if width > self._limit:
+                    heapq.heappush(queue, (-width, part))
 
     def _cut(self, width: float) -> float:
         """Return where to cut an interval so that all parts are equal in the end, and as few as cover it."""
@@ -116,20 +117,22 @@ class CoverageSearch(HoelderSearch):
     def _probe(self, stand: Stand) -> Part:
         """Ask where the bound would be smallest, and smaller than it is, if the largest slopes were larger."""
         partition = self.partition
-        neighbours, growth = self.settings.neighbours, 1.0
-        for _ in range(LARGEST_GROWTH):
-            neighbours, growth = neighbours + 1, growth * GROWTH
+        while self._grown < LARGEST_GROWTH:
+            # What was not enough for the last probe is not enough for this one.
+            neighbours, growth = self.settings.neighbours + self._grown + 1, GROWTH ** (self._grown + 1)
             offsets, bounds = partition.inflated(growth, neighbours)
             bounds[partition.narrow(self._mine.epsilon_min)] = np.inf
             bounds[stand.interval] = np.inf
-            room = min(self.ramp.room(), self._probes)
-            lowest = [int(one) for one in np.argsort(bounds)[:room] if bounds[one] < partition.bound(stand.interval)]
+            below = np.flatnonzero(bounds < partition.bound(stand.interval))
+            below = below[np.argsort(bounds[below], kind="stable")]
+            lowest: list[int] = below[: min(self.ramp.room(), self._probes)].tolist()
             if lowest:
                 self._probes -= len(lowest)
                 yield from self._split(
                     lowest, [rounded(partition.left(one) + float(offsets[one]), partition.width(one)) for one in lowest]
                 )
                 return
+            self._grown += 1
         self._probes = 0
 
     def _robust(self, stand: Stand) -> Robust:

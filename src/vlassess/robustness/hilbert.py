@@ -65,8 +65,6 @@ class Curve:
             self._tables = _tables(dimension, self._at_once)
             self._tails = self._make_tails()
             self._shifts = [FIELD * axis for axis in range(dimension)]
-            self._views = [np.frombuffer(axis, np.uint8) for axis in self._tables.axes]
-            self._following = np.frombuffer(self._tables.following, np.uint16)
 
     def _make_tails(self) -> list[dict[int, int]]:
         """Return, for every number of look-ups left and every orientation, where nothing but zero digits leads."""

@@ -88,17 +88,16 @@ class HoelderSearch:
             if partition.width(interval) <= self._epsilon(interval):
                 return self._stand(interval)
             room = self.ramp.room()
-            if room > 1:
-                chosen = partition.several(room, self._finest()) or [interval]
-                yield from self._split(chosen, [partition.trial(one) for one in chosen])
-                continue
-            position = partition.trial(interval)
-            point = self.curve.point(position)
-            rows = yield Question([point], [position])
-            self._saw(point, min(rows[0]))
-            partition.split(interval, position, rows[0])
+            chosen = (partition.several(room, self._finest()) if room > 1 else []) or [interval]
+            yield from self._split(chosen, [partition.trial(one) for one in chosen])
 
     def _split(self, intervals: list[int], positions: list[float]) -> Part:
+        if len(positions) == 1:
+            point = self.curve.point(positions[0])
+            rows = yield Question([point], positions)
+            self._saw(point, min(rows[0]))
+            self.partition.split(intervals[0], positions[0], rows[0])
+            return
         rows = yield from self._look(positions)
         for interval, position, row in zip(intervals, positions, rows, strict=True):
             self.partition.split(interval, position, row)

@@ -10,10 +10,11 @@ import math
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from vlassess.robustness.hilbert import FloatArray
 
-PER_AXIS = {1: 41, 2: 15, 3: 9, 4: 7}
+PER_AXIS = {1: 41, 2: 11, 3: 7, 4: 5}
 """Candidates along every axis of the neighbourhood."""
 CLOSEST = 1e-3
 """Share of the neighbourhood's radius that a proposal keeps from every place that was seen."""
@@ -59,7 +60,7 @@ def proposal(points: FloatArray, values: FloatArray) -> FloatArray | None:
 
 def _features(offsets: FloatArray) -> FloatArray:
     """Return the monomials up to degree two, (n, number of unknowns)."""
-    rows, columns = np.triu_indices(offsets.shape[1])
+    rows, columns = _pairs(offsets.shape[1])
     return np.hstack([np.ones((len(offsets), 1)), offsets, offsets[:, rows] * offsets[:, columns]])
 
 
@@ -72,12 +73,18 @@ def _fit(offsets: FloatArray, values: FloatArray) -> FloatArray:
 
 def _stationary(coefficients: FloatArray, dimension: int) -> FloatArray:
     """Return where the quadratic's gradient vanishes, (1, N), or nothing, (0, N), if that is not near."""
-    rows, columns = np.triu_indices(dimension)
+    rows, columns = _pairs(dimension)
     curvature = np.zeros((dimension, dimension))
     curvature[rows, columns] = coefficients[1 + dimension :]
     curvature = curvature + curvature.T
     solution = np.asarray(np.linalg.lstsq(curvature, -coefficients[1 : 1 + dimension], rcond=1e-6)[0], np.float64)
     return solution[None] if np.abs(solution).max() <= 1.0 else np.empty((0, dimension))
+
+
+@lru_cache(maxsize=8)
+def _pairs(dimension: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    rows, columns = np.triu_indices(dimension)
+    return rows, columns
 
 
 @lru_cache(maxsize=8)

@@ -66,6 +66,7 @@ class Partition:
     def __init__(self, dimension: int, terms: int, estimate: Estimate) -> None:
         self.dimension, self.terms, self.estimate = dimension, terms, estimate
         self._inverse = 1.0 / dimension
+        self._simple = terms == 1 and estimate.neighbours == 1
         self.count = 0
         self.largest = [0.0] * terms
         self.widest = 1.0
@@ -119,7 +120,10 @@ class Partition:
         if self._root[interval] >= self.widest * (1.0 - 1e-12):
             self._stale = True
         right = self._divide(interval, position, values)
-        self._rebound(interval, right)
+        if self._simple:
+            self._rebound_one_term(interval, right)
+        else:
+            self._rebound(interval, right)
         return right
 
     def _divide(self, interval: int, position: float, values: Sequence[float]) -> int:
@@ -128,13 +132,13 @@ class Partition:
             self._grow(2 * right)
         self.count = right + 1
         self._position[right] = position
-        value = self._value
+        value, following, previous, place = self._value, self._next, self._previous, self._position
         for term in range(terms):
             value[right * terms + term] = values[term]
-        self._next[interval], self._previous[right] = right, interval
-        self._next[right], self._previous[after] = after, right
-        self._measure(interval, position - self._position[interval])
-        self._measure(right, self._position[after] - position)
+        following[interval], previous[right] = right, interval
+        following[right], previous[after] = after, right
+        self._measure(interval, position - place[interval])
+        self._measure(right, place[after] - position)
         return right
 
     def _measure(self, interval: int, width: float) -> None:
@@ -161,6 +165,33 @@ class Partition:
             left = following[left]
             chain.append(left)
         return chain, range(0 if chain[0] == 0 else reach, len(chain) - (1 if right == RIGHT_END else reach))
+
+    def _rebound_one_term(self, left: int, right: int) -> None:
+        """Do what `_rebound` does, for one term and slopes of direct neighbours, in half the time."""
+        following, previous, slopes, values = self._next, self._previous, self._slope, self._value
+        widths, roots, bounds, places = self._width, self._root, self._bound, self._place
+        reliability, floor, noise, _ = self.estimate
+        spread, power = self.largest[0] / self.widest, self._inverse
+        before, after = previous[left], following[right]
+        # The first interval is its own predecessor; the right end has no slope.
+        for one in (before, left, right, after)[before == left : 3 if after == RIGHT_END else 4]:
+            beside, root, width, slope = following[one], roots[one], widths[one], slopes[one]
+            lent = slopes[previous[one]]
+            if lent > slope:
+                slope = lent
+            lent = slopes[beside]
+            if lent > slope:
+                slope = lent
+            lent = spread * root
+            if lent > slope:
+                slope = lent
+            slope = reliability * (slope if slope > floor else floor)
+            low, high = values[one], values[beside]
+            rise = high - low if not noise else _shrunk(high - low, 2.0 * noise)
+            place = 0.5 * width - rise * width / (2.0 * slope * root)
+            falling, rising = low - slope * place**power, high - slope * (width - place) ** power
+            bounds[one] = (falling if falling < rising else rising) - noise
+            places[one] = place
 
     def _rebound(self, left: int, right: int) -> None:
         """Compute the bounds of two neighbours and of those that they lend their slopes to."""
@@ -224,11 +255,12 @@ class Partition:
             rise = np.copysign(np.maximum(np.abs(rise) - 2.0 * noise, 0.0), rise)
         at = 0.5 * width - rise * width / (2.0 * slope * root)
         bound = np.minimum(left - slope * at**self._inverse, right - slope * (width - at) ** self._inverse) - noise
+        bound[RIGHT_END] = np.inf
+        if terms == 1:
+            return at[:, 0], bound[:, 0], np.zeros(count, np.int64)
         lowest = bound.argmin(axis=1)
         rows = np.arange(count)
-        bounds = bound[rows, lowest]
-        bounds[RIGHT_END] = np.inf
-        return at[rows, lowest], bounds, lowest
+        return at[rows, lowest], bound[rows, lowest], lowest
 
     def lowest(self) -> int:
         """Return the interval with the smallest bound."""

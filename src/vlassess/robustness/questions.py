@@ -68,4 +68,4 @@ class Ramp:
 
     def room(self) -> int:
         """Return the number of queries that may be asked for now."""
-        return max(1, min(self.batch, self.told // 4))
+        return 1 if self.batch == 1 else max(1, min(self.batch, self.told // 4))

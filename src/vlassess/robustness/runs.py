@@ -86,7 +86,8 @@ class Run:
 
         It stays the same until `tell`.
         """
-        return np.array(self._question.points, np.float64).reshape(len(self._question.points), self.dimension)
+        points = self._question.points
+        return np.array(points, np.float64) if points else np.empty((0, self.dimension))
 
     def tell(self, values: npt.ArrayLike) -> None:
         """Take the values at the places of `ask`, in their order: (n,), or (n, T) for T terms.
@@ -123,12 +124,12 @@ class Run:
             )
         rows: list[Row] = table.tolist()
         for number, row in enumerate(rows):
-            for term, value in enumerate(row):
-                if not math.isfinite(value):
-                    raise ValueError(
-                        f"values[{number}, {term}] is {value} at {asked[number]}; every value has to be finite: mend "
-                        f"the specification, or leave the instance out"
-                    )
+            if not all(map(math.isfinite, row)):
+                term = next(term for term, value in enumerate(row) if not math.isfinite(value))
+                raise ValueError(
+                    f"values[{number}, {term}] is {row[term]} at {asked[number]}; every value has to be finite: mend "
+                    f"the specification, or leave the instance out"
+                )
         return rows
 
     def _go_on(self, rows: list[Row] | None) -> None:
@@ -147,7 +148,7 @@ class Run:
             self._end(Unknown(self.queries, "budget", self._smallest, progress.lower_bound, progress.cover))
         else:
             self._whole = len(question.points) <= left
-            self._question = Question(question.points[:left], question.positions[:left])
+            self._question = question if self._whole else Question(question.points[:left], question.positions[:left])
 
     def _found(self, row: int, rows: list[Row]) -> None:
         query = len(self._rows) - len(rows) + row
