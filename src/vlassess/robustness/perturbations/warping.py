@@ -22,10 +22,12 @@ class _Desk:
 
     def __init__(self, rows: int, width: int) -> None:
         shape = (rows, width)
+        self.first_x, self.first_y = np.empty(shape), np.empty(shape)
         self.x, self.y = np.empty(shape), np.empty(shape)
         self.left, self.top = np.empty(shape), np.empty(shape)
         self.index = np.empty(shape, np.int64)
         self.right, self.down = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        self.to_right, self.to_bottom = (np.empty((rows * width, 4), np.float32) for _ in range(2))
         self.corners = np.empty((4, rows * width), np.complex128)
 
 
@@ -65,15 +67,15 @@ class Sampler:
         """
         x, y = (np.arange(size) - (size - 1) / 2 for size in (self.width, self.height))
         (xx, xy), (yx, yy) = np.asarray(matrix, np.float64).tolist()
-        x_of_x, x_of_y = xx * x + ((self.width - 1) / 2 + 1), xy * y + shift[0]
-        y_of_x, y_of_y = yx * x + ((self.height - 1) / 2 + 1), yy * y + shift[1]
-        desk = _desk(self._rows, self.width)
-        for first in range(0, self.height, self._rows):
-            rows = slice(first, min(first + self._rows, self.height))
-            count = rows.stop - first
-            np.add(x_of_x[None], x_of_y[rows, None], out=desk.x[:count])
-            np.add(y_of_x[None], y_of_y[rows, None], out=desk.y[:count])
-            self._block(desk, count, out[rows])
+        desk, rows = _desk(self._rows, self.width), self._rows
+        np.add(xx * x + ((self.width - 1) / 2 + 1), (xy * y[:rows] + shift[0])[:, None], out=desk.first_x)
+        np.add(yx * x + ((self.height - 1) / 2 + 1), (yy * y[:rows] + shift[1])[:, None], out=desk.first_y)
+        for first in range(0, self.height, rows):
+            count = min(rows, self.height - first)
+            # Every block is the first one, moved: adding one number to all is several times as fast as rows to columns.
+            np.add(desk.first_x[:count], xy * first, out=desk.x[:count])
+            np.add(desk.first_y[:count], yy * first, out=desk.y[:count])
+            self._block(desk, count, out[first : first + count])
 
     def _block(self, desk: _Desk, count: int, out: Pixels) -> None:
         x, y, left, top = desk.x[:count], desk.y[:count], desk.left[:count], desk.top[:count]
@@ -87,16 +89,14 @@ class Sampler:
         top += left
         np.copyto(index, top, casting="unsafe")
         upper, upper_right, lower, lower_right = self._gathered(index.ravel(), desk)
-        # Weights are written out four times: multiplying rows of four by one number each takes longer.
-        to_right, to_bottom = np.repeat(right.ravel(), 4), np.repeat(down.ravel(), 4)
+        to_right, to_bottom = _four_times(right, desk.to_right), _four_times(down, desk.to_bottom)
         for here, beside in ((upper, upper_right), (lower, lower_right)):
             beside -= here
             beside *= to_right
             here += beside
         lower -= upper
         lower *= to_bottom
-        upper += lower
-        _without_fourth(upper.reshape(-1, 4), out.reshape(-1, 3))
+        _sum_of_three(upper.reshape(-1, 4), lower.reshape(-1, 4), out.reshape(-1, 3))
 
     def _gathered(self, index: np.ndarray, desk: _Desk) -> list[np.ndarray]:
         found = []
@@ -107,8 +107,16 @@ class Sampler:
         return found
 
 
-def _without_fourth(rows: Pixels, out: Pixels) -> None:
-    """Copy the first three of every four numbers, the first two as one: half as many copies."""
+def _four_times(weights: Pixels, into: Pixels) -> Pixels:
+    """Return every number four times, once for each float of a pixel: rows of four times one number take longer."""
+    flat = weights.ravel()
+    for column in range(4):
+        into[: len(flat), column] = flat
+    return into[: len(flat)].ravel()
+
+
+def _sum_of_three(one: Pixels, other: Pixels, out: Pixels) -> None:
+    """Add the first three of every four numbers, the first two as one complex number: half as many sums."""
     pairs: np.ndarray = np.ndarray((len(out),), np.complex64, out, 0, (out.strides[0],))
-    pairs[...] = rows.view(np.complex64)[:, 0]
-    out[:, 2] = rows[:, 2]
+    np.add(one.view(np.complex64)[:, 0], other.view(np.complex64)[:, 0], out=pairs)
+    np.add(one[:, 2], other[:, 2], out=out[:, 2])
