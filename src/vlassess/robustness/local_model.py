@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from vlassess.robustness.hilbert import FloatArray
 
-PER_AXIS = {1: 41, 2: 11, 3: 7, 4: 5}
+PER_AXIS = {1: 41, 2: 15, 3: 7, 4: 5}
 """Candidates along every axis of the neighbourhood."""
 CLOSEST = 1e-3
 """Share of the neighbourhood's radius that a proposal keeps from every place that was seen."""
