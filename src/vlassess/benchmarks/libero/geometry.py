@@ -14,7 +14,7 @@ CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)
 RIM_ANGLES = 16
 WIDEST = 0.075
 """Meters that fit between the open fingers."""
-FINGER = 0.022
+FINGER = 0.045
 """Meters from the middle of a gripped wall to the middle of an open finger on either side."""
 PALM, PALM_HALF = 0.09, 0.09
 """Meters from the fingertips up to the hand's broad part, and half its width."""
