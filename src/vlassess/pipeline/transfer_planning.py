@@ -186,4 +186,6 @@ def priced(design: Design, items: Mapping[str, tuple[WorkItem, ...]]) -> Budget:
     alone = config.benchmark is None
     starts = len(names) if alone else design.starts
     found = budget_of((simulated, by_hand), seconds, starts, len(design.cells), (config.alpha, power))
+    if all(cell.suite is not None for cell in design.cells):
+        found = dataclasses.replace(found, gap_alike=None)  # nothing is paired with its control
     return found if alone else dataclasses.replace(found, starts_by_hand=len(names))

@@ -26,8 +26,8 @@ class Budget:
         hours_simulated: Time of them, one after the other; None where the study does not say how long one takes.
         hours_by_hand: The same of trials by hand.
         half_width: Of the 95 % interval of one rate of 0.5.
-        gap: Smallest gap to the control that is found with `power` if the two are not alike on one start; None: none.
-        gap_alike: The same with a correlation of 0.5 within pairs.
+        gap: Smallest gap to the control that is found with `power` if the two are not alike on one start; None: none is.
+        gap_alike: The same with a correlation of 0.5 within pairs; None: none is, or nothing is paired.
         power: Chance.
         pilot: One rate's interval is wider than ten points on each side.
         starts_by_hand: Of a cell on a robot, where others are simulated; 0: there are none.
@@ -55,10 +55,12 @@ class Budget:
         if self.gap is None:
             found.append("No gap to a control can be found with these starts, however large.")
         else:
-            alike = "" if self.gap_alike is None else f", {100 * self.gap_alike:.0f} where cell and control are alike"
+            alike = ""
+            if self.gap_alike is not None:
+                alike = f" ({100 * self.gap_alike:.0f} if cell and control correlate by {ALIKE:g} within starts)"
             found.append(
                 f"A gap to the control is found with {100 * self.power:.0f} % chance from {100 * self.gap:.0f} points "
-                f"on{alike} (correlation 0.5 within starts), corrected for {self.cells} cells."
+                f"on{alike}, corrected for {self.cells} cells."
             )
         if self.pilot:
             found.append("This is a pilot: ten points cannot be told apart, and no ranking will be made of it.")

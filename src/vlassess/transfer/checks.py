@@ -87,12 +87,16 @@ def _one_axis(design: Design, spec: BenchmarkSpec | None) -> Check:
 
 
 def _control_beside(design: Design) -> Check:
+    rule = "control in the same session and scene"
     controls = tuple(dict.fromkeys(control_of(cell) for cell in design.cells))
-    return Check(
-        "control in the same session and scene",
-        "ok",
-        f"each cell is run with its control ({_some(controls)}), in one run and in the same scene",
-    )
+    if any(cell.suite is not None for cell in design.cells):
+        return Check(
+            rule,
+            "note",
+            f"suites run in one run with their controls ({_some(controls)}), but one after the other: a drift in between "
+            "would be in the gap",
+        )
+    return Check(rule, "ok", f"each cell is run with its control ({_some(controls)}), in one run and in the same scene")
 
 
 def _matched(design: Design, spec: BenchmarkSpec | None) -> Iterator[Check]:
@@ -157,7 +161,8 @@ def _blocks(design: Design) -> Check:
     several = len(design.config.policies)
     by_hand = design.config.real is not None
     told = "the sheet is a block a start, each in a random order of policies and cells" if by_hand else ""
-    simulated = "simulated trials are handed out start by start, with all cells and policies of a start together"
+    together = "policies" if any(cell.suite is not None for cell in design.cells) else "cells and policies"
+    simulated = f"simulated trials are handed out start by start, with all {together} of a start together"
     parts = [part for part in (told, simulated if design.parts else "") if part]
     return Check("blocks over policies", "ok", "; ".join(parts) + ("" if several > 1 else "; there is one policy"))
 
