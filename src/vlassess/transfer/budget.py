@@ -26,7 +26,7 @@ class Budget:
         hours_simulated: Time of them, one after the other; None where the study does not say how long one takes.
         hours_by_hand: The same of trials by hand.
         half_width: Of the 95 % interval of one rate of 0.5.
-        gap: Smallest gap to the control that is found with `power` if the two are not alike on one start; None: none is.
+        gap: Smallest gap to the control that is found with `power` if starts make the two no more alike; None: none is.
         gap_alike: The same with a correlation of 0.5 within pairs; None: none is, or nothing is paired.
         power: Chance.
         pilot: One rate's interval is wider than ten points on each side.

@@ -93,8 +93,8 @@ def _control_beside(design: Design) -> Check:
         return Check(
             rule,
             "note",
-            f"suites run in one run with their controls ({_some(controls)}), but one after the other: a drift in between "
-            "would be in the gap",
+            f"suites run in one run with their controls ({_some(controls)}), but one after the other: a drift in "
+            "between would be in the gap",
         )
     return Check(rule, "ok", f"each cell is run with its control ({_some(controls)}), in one run and in the same scene")
 
