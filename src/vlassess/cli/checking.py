@@ -18,11 +18,11 @@ from vlassess.cli.output import console, print_json, say
 from vlassess.config import ConfigError, load_config
 from vlassess.config.sentences import sentences
 from vlassess.config.shorthand import absolute, expand_benchmark, expand_policy
+from vlassess.exit_codes import COMPLETE, GATE_FAILED
 from vlassess.pipeline.checking import Pairs, ask_benchmark, check_pairs, reached
 from vlassess.pipeline.kits import benchmark_entry, run_benchmark_kit, run_policy_kit
 from vlassess.schema.checks import Line, Section, State
 from vlassess.schema.config import BenchmarkSource, PolicySource
-from vlassess.verdict import COMPLETE, GATE_FAILED
 from vlassess_link.conventions.compare import undeclared_by_benchmark, undeclared_by_policy
 from vlassess_link.conventions.findings import Fit
 from vlassess_link.spaces import Component, Layout

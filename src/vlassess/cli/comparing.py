@@ -7,9 +7,9 @@ from rich.text import Text
 
 from vlassess.cli.compare_options import CompareOptions
 from vlassess.cli.output import console, print_json
+from vlassess.exit_codes import COMPLETE, GATE_FAILED
 from vlassess.pipeline.comparing import Question, compare_sources
 from vlassess.report import render_comparison, write_comparison
-from vlassess.verdict import COMPLETE, GATE_FAILED
 
 
 def compare(options: CompareOptions) -> int:

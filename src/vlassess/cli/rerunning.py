@@ -16,8 +16,8 @@ from vlassess.cli.options import RerunOptions
 from vlassess.cli.output import console, print_json
 from vlassess.cli.progress import LineListener, QuietListener
 from vlassess.config.shorthand import absolute
+from vlassess.exit_codes import COMPLETE, GATE_FAILED, INCOMPLETE
 from vlassess.pipeline import Rerun
-from vlassess.verdict import COMPLETE, GATE_FAILED, INCOMPLETE
 from vlassess_link.data import COMPARED
 
 

@@ -16,11 +16,11 @@ from vlassess.catalog import Catalog
 from vlassess.cli.output import console, print_json
 from vlassess.cli.states_options import StatesOptions
 from vlassess.config import load_config
+from vlassess.exit_codes import COMPLETE, INCOMPLETE, INTERRUPTED
 from vlassess.pipeline.states import Asked, starts_of_config, starts_of_run
 from vlassess.report.start_sheet import write_sheet
 from vlassess.schema.events import SilentListener
 from vlassess.schema.starts import Start, StartSheet
-from vlassess.verdict import COMPLETE, INCOMPLETE, INTERRUPTED
 from vlassess_link.data import EpisodeRecord
 
 EVERY = 5.0

@@ -15,9 +15,9 @@ from vlassess.cli.check_options import TraceOptions
 from vlassess.cli.output import console, print_json
 from vlassess.cli.progress import QuietListener
 from vlassess.config import load_config
+from vlassess.exit_codes import COMPLETE, GATE_FAILED
 from vlassess.pipeline.tracing import Traced
 from vlassess.pipeline.tracing import trace as record
-from vlassess.verdict import COMPLETE, GATE_FAILED
 from vlassess_link.conventions.diff import Difference, diff
 from vlassess_link.conventions.traces import load, save
 from vlassess_link.errors import ContractError

@@ -17,13 +17,13 @@ from vlassess.cli.running import listener_for
 from vlassess.cli.showing import table
 from vlassess.cli.transfer_options import AmendOptions, LockOptions, PlanStudyOptions, RunStudyOptions, StudyOptions
 from vlassess.config import load_model, override_model
+from vlassess.exit_codes import COMPLETE, GATE_FAILED
 from vlassess.pipeline.transfer_planning import StudyPlan, plan_study
 from vlassess.pipeline.transfer_running import PartState, run_study, states_of
 from vlassess.pipeline.transfer_store import Study, lock_study, open_study
 from vlassess.pipeline.transfer_store import amend as amend_study
 from vlassess.schema.study import StudyConfig
 from vlassess.transfer import BUNDLED_STUDIES, PATHS
-from vlassess.verdict import COMPLETE, GATE_FAILED
 
 
 def plan(options: PlanStudyOptions) -> int:

@@ -10,9 +10,9 @@ from vlassess.cli.output import console, print_json, say
 from vlassess.cli.showing import table
 from vlassess.cli.states import StartsListener
 from vlassess.cli.transfer_options import ImportOptions, SheetOptions, StudyOptions
+from vlassess.exit_codes import COMPLETE, INCOMPLETE
 from vlassess.pipeline.transfer_by_hand import import_trials, unblind, write_hand_sheet
 from vlassess.pipeline.transfer_store import open_study
-from vlassess.verdict import COMPLETE, INCOMPLETE
 
 HARMLESS = ("flagged",)
 """Deviations that are results of the protocol, not departures from it."""

@@ -6,11 +6,11 @@ from rich.text import Text
 
 from vlassess.cli.output import console, print_json
 from vlassess.cli.transfer_options import StudyOptions
+from vlassess.exit_codes import COMPLETE, INCOMPLETE
 from vlassess.pipeline.transfer_analysis import ANALYSIS, write_study_report
 from vlassess.pipeline.transfer_analysis import analyse as analyse_study
 from vlassess.pipeline.transfer_store import open_study
 from vlassess.report.transfer_tables import render_transfer
-from vlassess.verdict import COMPLETE, INCOMPLETE
 
 
 def analyse(options: StudyOptions) -> int:

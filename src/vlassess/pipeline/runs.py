@@ -26,6 +26,7 @@ from vlassess.execution import (
     group_of,
     stop_on_signals,
 )
+from vlassess.exit_codes import INCOMPLETE, exit_code
 from vlassess.pipeline.deciding import Deciding, deciding, refuse_other_rule
 from vlassess.pipeline.decisions import read_decision
 from vlassess.pipeline.disturbing import disturbance_of
@@ -48,7 +49,6 @@ from vlassess.schema.manifest import PolicyFit, RunManifest, WorkerInterpreter
 from vlassess.schema.summary import Summary
 from vlassess.tracking import entry_of, track
 from vlassess.tracking import require as require_trackers
-from vlassess.verdict import INCOMPLETE, exit_code
 from vlassess_link.conventions.findings import Fit
 from vlassess_link.jsonable import to_json
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from vlassess.catalog import Catalog
 from vlassess.execution import StopSwitch
+from vlassess.exit_codes import COMPLETE, INCOMPLETE, INTERRUPTED, INVALID
 from vlassess.pipeline.planning import planned
 from vlassess.pipeline.runs import RunResult, resume, start
 from vlassess.pipeline.sameness import changes, conduct
@@ -22,7 +23,6 @@ from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest, RunSource
 from vlassess.transfer import Part
-from vlassess.verdict import COMPLETE, INCOMPLETE, INTERRUPTED, INVALID
 from vlassess_link.data import EpisodeRecord
 from vlassess_link.errors import VlassessError
 

@@ -10,12 +10,12 @@ from rich.console import Console
 
 from tests.factors import Sighted
 from tests.unit.audit.runs import Planned, cell, summary_from
+from vlassess.exit_codes import COMPLETE, GATE_FAILED, INTERRUPTED, INVALID, exit_code
 from vlassess.report import render_table, summary_csv
 from vlassess.report.cell_plots import gaps_plot
 from vlassess.report.cells import CellsTable
 from vlassess.schema.config import Gates
 from vlassess.schema.summary import Counts, Summary
-from vlassess.verdict import COMPLETE, GATE_FAILED, INTERRUPTED, INVALID, exit_code
 from vlassess_link.policies.model import InProcessPolicy
 
 CELLS = (

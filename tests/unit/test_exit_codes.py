@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from tests.unit.runs import FAILURE, config_of, error_of, items_of, manifest_of, record_of
+from vlassess.exit_codes import COMPLETE, GATE_FAILED, INCOMPLETE, INTERRUPTED, exit_code
 from vlassess.report import summarise
 from vlassess.schema.config import Gates
 from vlassess.schema.items import WorkItem
 from vlassess.schema.summary import Summary
-from vlassess.verdict import COMPLETE, GATE_FAILED, INCOMPLETE, INTERRUPTED, exit_code
 from vlassess_link.data import EpisodeRecord
 
 POLICY = {"local": "vlassess_link.testing:FakePolicy"}
