@@ -11,7 +11,7 @@ from tests.unit.grounding.test_results import run
 from tests.unit.report import build
 from vlassess.pipeline.grounded import with_grounding
 from vlassess.report import summarise, write_report
-from vlassess.report.counting import entries
+from vlassess.schema.attempts import entries
 
 pytestmark = [
     pytest.mark.skipif(

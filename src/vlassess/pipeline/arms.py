@@ -14,8 +14,8 @@ from vlassess.pipeline.decisions import read_decision
 from vlassess.pipeline.sameness import side_conduct
 from vlassess.plan import plan_hash
 from vlassess.records import RunDirectory, RunDirectoryError
-from vlassess.report.counting import Entry, entries
 from vlassess.schema.arms import Arm, Touch, Trial
+from vlassess.schema.attempts import Entry, entries
 from vlassess.schema.decision import Decision
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest

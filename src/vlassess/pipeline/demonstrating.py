@@ -10,7 +10,7 @@ import numpy as np
 
 from vlassess.artifacts.reading import Recording
 from vlassess.records import RunDirectory
-from vlassess.report.counting import Entry, entries
+from vlassess.schema.attempts import Entry, entries
 from vlassess.schema.collecting import Keep
 from vlassess.schema.demonstrations import DatasetAbout, Demonstration
 from vlassess_link.errors import ContractError, VlassessError

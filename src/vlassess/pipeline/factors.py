@@ -13,9 +13,10 @@ from vlassess.pipeline.grounded import with_grounding
 from vlassess.plan import planned_cells
 from vlassess.report import summarise
 from vlassess.report.cells import cell_notices
-from vlassess.report.counting import Entry, counts, entries, rate_of
+from vlassess.report.counting import counts, rate_of
 from vlassess.report.text import one_line
 from vlassess.schema.arms import Arm
+from vlassess.schema.attempts import Entry, entries
 from vlassess.schema.cells import CellKey, PlannedCell, key_of
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest

@@ -10,8 +10,8 @@ from vlassess.grounding.results import results
 from vlassess.grounding.suites import suite_of
 from vlassess.grounding.trials import trial
 from vlassess.pipeline.probing import said
-from vlassess.report.counting import Entry
 from vlassess.report.text import one_line
+from vlassess.schema.attempts import Entry
 from vlassess.schema.summary import Summary
 
 

@@ -14,7 +14,7 @@ from vlassess.execution import StopSwitch, stop_on_signals
 from vlassess.pipeline.runs import Job, conclude, execute, free_path, make_manifest
 from vlassess.pipeline.sides import resolve, staged
 from vlassess.records import RunDirectory
-from vlassess.report.counting import counting
+from vlassess.schema.attempts import counting
 from vlassess.schema.config import ArtifactsConfig, RunConfig
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem

@@ -23,7 +23,6 @@ from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest, RunSource
 from vlassess.transfer import Part
-from vlassess_link.data import EpisodeRecord
 from vlassess_link.errors import VlassessError
 
 
@@ -166,12 +165,9 @@ def _state(study: Study, part: Part, known: list[RunDirectory]) -> PartState:
     absent = absent_checkpoints(part, None if few is None else few.folder)
     if run is None:
         return PartState(part, config, items, None, 0, 0, absent)
-    last: dict[str, EpisodeRecord] = {}
-    for record in run.records().records:
-        if not (record.item_id in last and last[record.item_id].final):
-            last[record.item_id] = record
-    finished = sum(record.final for record in last.values())
-    broken = sum(record.error is not None and not record.final for record in last.values())
+    counted = [entry.record for entry in entries(items, run.records().records) if entry.record is not None]
+    finished = sum(record.final for record in counted)
+    broken = sum(record.error is not None and not record.final for record in counted)
     return PartState(part, config, items, run, finished, broken, absent)
 
 

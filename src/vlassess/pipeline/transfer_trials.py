@@ -8,7 +8,7 @@ from dataclasses import replace
 from vlassess.pipeline.factors import summary_of
 from vlassess.pipeline.transfer_running import PartState
 from vlassess.pipeline.transfer_store import Study
-from vlassess.report.counting import Entry, entries
+from vlassess.schema.attempts import Entry, entries
 from vlassess.schema.cells import key_of
 from vlassess.schema.study import StudyCell
 from vlassess.schema.transfer import AuditLine, Trial

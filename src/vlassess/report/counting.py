@@ -1,61 +1,20 @@
-"""Which record of an item counts, and what a group of items came to."""
+"""What a group of items came to."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from vlassess.report.text import one_line
-from vlassess.schema.items import WorkItem
+from vlassess.schema.attempts import Entry
 from vlassess.schema.summary import Counts, Mean, Rate, Spread
 from vlassess.stats import Interval, clopper_pearson, error_bounds, mean, median, rate, wilson
 from vlassess_link.data import EpisodeRecord
 
 CONFIDENCE = 0.95
 """Level of every interval in a summary."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One planned item with all its attempts.
-
-    Attributes:
-        item: What was planned.
-        attempts: Its records in the order of the file; empty where it is missing.
-        record: The one that counts; None where it is missing.
-    """
-
-    item: WorkItem
-    attempts: tuple[EpisodeRecord, ...]
-    record: EpisodeRecord | None
-
-
-def entries(items: Sequence[WorkItem], records: Iterable[EpisodeRecord]) -> tuple[Entry, ...]:
-    """Return every planned item with its attempts, in plan order; records of other items are left out."""
-    attempts = by_item(records)
-    found = [tuple(attempts.get(item.item_id, ())) for item in items]
-    return tuple(Entry(item, tries, counting(tries)) for item, tries in zip(items, found, strict=True))
-
-
-def by_item(records: Iterable[EpisodeRecord]) -> dict[str, list[EpisodeRecord]]:
-    """Return the records of each item id, in their order."""
-    found: dict[str, list[EpisodeRecord]] = defaultdict(list)
-    for record in records:
-        found[record.item_id].append(record)
-    return dict(found)
-
-
-def counting(attempts: Sequence[EpisodeRecord]) -> EpisodeRecord | None:
-    """Return the attempt that counts: the last final one, else the last; None for no attempt."""
-    return max(enumerate(attempts), key=_weight)[1] if attempts else None
-
-
-def _weight(numbered: tuple[int, EpisodeRecord]) -> tuple[bool, int, int]:
-    position, record = numbered
-    return record.final, record.attempt, position
 
 
 def counts(group: Sequence[Entry]) -> Counts:

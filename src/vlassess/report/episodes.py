@@ -15,8 +15,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from vlassess.report.counting import Entry, by_item, counting, entries
 from vlassess.report.text import one_line, printable, shortened_middle
+from vlassess.schema.attempts import Entry, by_item, counting, entries
 from vlassess.schema.items import WorkItem
 from vlassess_link.data import Episode, EpisodeRecord
 

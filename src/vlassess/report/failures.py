@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vlassess.report.counting import by_item, counting
 from vlassess.report.text import one_line, printable, shortened_middle
+from vlassess.schema.attempts import by_item, counting
 from vlassess_link.data import EpisodeRecord, ErrorInfo
 
 SHOWN = 60

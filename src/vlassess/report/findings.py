@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from vlassess.report.counting import Entry
 from vlassess.report.text import one_line
+from vlassess.schema.attempts import Entry
 from vlassess.schema.manifest import RunManifest
 from vlassess.schema.summary import Notice, PolicySummary
 from vlassess_link.data import EpisodeRecord

@@ -24,13 +24,13 @@ from vlassess.report.budget import policy_budget, time_budget
 from vlassess.report.cell_plots import gaps_plot
 from vlassess.report.cells import audit_mark, caption_of, component_text, episodes_text, factor_of, gap_text
 from vlassess.report.comparison import p_text, span
-from vlassess.report.counting import by_item, counting
 from vlassess.report.episodes import episodes_json
 from vlassess.report.exports import cell_name
 from vlassess.report.grounded import averages, bias_text, named, points, sentences, share_text
 from vlassess.report.grounded import span as score_span
 from vlassess.report.grounded_plots import bias_plot, scene_plot
 from vlassess.report.text import duration, interval, number, one_line, percent, printable, shortened
+from vlassess.schema.attempts import by_item, counting
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
 from vlassess.schema.summary import Summary

@@ -8,10 +8,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 
-from vlassess.report.counting import Entry
 from vlassess.report.findings import NAMED, Findings, are, note, notice, sentences, some, warning
 from vlassess.report.starts import identical_starts, success_at_first_step, unequal_starts
 from vlassess.report.text import one_line
+from vlassess.schema.attempts import Entry
 from vlassess.schema.manifest import RunManifest
 from vlassess.schema.summary import Notice, PolicySummary
 from vlassess_link.data import EpisodeRecord

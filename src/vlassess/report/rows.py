@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from vlassess.report.counting import Entry, entries
+from vlassess.schema.attempts import Entry, entries
 from vlassess.schema.items import WorkItem
 from vlassess_link.data import EpisodeRecord
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from vlassess.report import counting
-from vlassess.report.counting import CONFIDENCE, Entry
+from vlassess.report.counting import CONFIDENCE
 from vlassess.report.notices import notices
 from vlassess.report.text import one_line
+from vlassess.schema.attempts import Entry, entries
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest
 from vlassess.schema.summary import GroupSummary, Level, PolicySummary, Summary, Throughput
@@ -44,7 +45,7 @@ def summarise(items: Sequence[WorkItem], records: Iterable[EpisodeRecord], manif
         manifest: What ``run.json`` says.
     """
     kept = tuple(records)
-    all_entries = counting.entries(items, kept)
+    all_entries = entries(items, kept)
     spec = manifest.benchmark_spec
     primary = str(spec.get("primary_metric", "success"))
     by_policy = _grouped(all_entries, lambda entry: entry.item.policy)

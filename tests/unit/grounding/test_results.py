@@ -17,8 +17,8 @@ from vlassess.grounding.suites import Suite
 from vlassess.grounding.trials import Candidate, Trial, named_in, trial
 from vlassess.pipeline.grounded import with_grounding
 from vlassess.report import render_table, summarise
-from vlassess.report.counting import entries
 from vlassess.report.html import render_report
+from vlassess.schema.attempts import entries
 from vlassess.schema.grounding import Asked, Control
 from vlassess.schema.items import episode_item
 from vlassess_link.data import Episode, EpisodeRecord, ErrorInfo, Outcome
