@@ -18,11 +18,13 @@ from vlassess.pipeline.transfer_planning import absent_checkpoints
 from vlassess.pipeline.transfer_store import RUNS, Study
 from vlassess.plan import plan_hash
 from vlassess.records import RunDirectory, RunDirectoryError, StorageFullError
+from vlassess.schema.attempts import entries
 from vlassess.schema.config import BenchmarkSource, PolicySource, RunConfig
 from vlassess.schema.events import Listener
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest, RunSource
 from vlassess.transfer import Part
+from vlassess_link.data import EpisodeRecord
 from vlassess_link.errors import VlassessError
 
 
