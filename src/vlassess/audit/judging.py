@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -47,9 +47,10 @@ def audit_cell(cell: PlannedCell, around: Circumstances) -> CellAudit:
     """Return whether the cell's factor, and nothing else, reached the policy.
 
     Definition: over the pairs of a cell's and its control's episode with one start and repeat, (1) something that the
-    axis may change differs in at least one, (2) nothing else differs in any, (3) no text names the variant, a seed or
-    an id, (4) an instruction that the benchmark changed is the one that the policy was given, and (5) a policy that
-    does not receive what the axis changes says nothing about it.
+    axis may change differs in at least one, and in one of each task that has enough of them, (2) nothing else differs
+    in any, (3) no text names the variant, a seed or an id, (4) an instruction that the benchmark changed is the one
+    that the policy was given and goes on to be, and (5) a policy that does not receive what the axis changes says
+    nothing about it.
     """
     pairs = pairs_of(cell, around.members)
     if not pairs:
@@ -90,7 +91,13 @@ class _Findings:
     @property
     def changed(self) -> int:
         """In how many pairs something differs that the axis may change, as far as it can reach the policy."""
-        return sum(any(found.get(name, False) for name in self._evidence) for found in self._differing)
+        return sum(self._shows)
+
+    @property
+    def _shows(self) -> list[bool]:
+        """Of each pair, whether the factor shows in it."""
+        evidence = self._evidence
+        return [any(found.get(name, False) for name in evidence) for found in self._differing]
 
     def violations(self) -> Iterator[str]:
         """Yield why the cell is invalid, the gravest first."""
@@ -107,6 +114,8 @@ class _Findings:
                 f"no-op: {self._axis} may change the instruction, and it is the control's in all "
                 f"{_pairs(len(self._pairs))}"
             )
+        elif self.changed:
+            yield from self._idle_in_tasks()
 
     def gaps(self) -> Iterator[str]:
         """Yield why nothing can be said of a cell that is not violated."""
@@ -126,9 +135,11 @@ class _Findings:
     def notes(self) -> Iterator[str]:
         """Yield what else a reader should know."""
         if self._evidence and 0 < self.changed < len(self._pairs):
+            idle = [f"{task} ({_pairs(len(pairs))})" for task, pairs in self._idle.items()]
+            never = f", and never in {', '.join(idle)}" if idle else ""
             yield (
-                f"the factor shows in {self.changed} of {_pairs(len(self._pairs))}; in the others cell and control "
-                "were drawn equal"
+                f"the factor shows in {self.changed} of {_pairs(len(self._pairs))}{never}; in the others the policy "
+                "was given the control's"
             )
         measured = [name for name in self._changed if name.startswith(SIMULATOR) and self._may(name)]
         if not self._evidence and measured:
@@ -174,6 +185,30 @@ class _Findings:
     def _text_stands_still(self) -> bool:
         return INSTRUCTION in self._deliverable and self._changed[INSTRUCTION] == 0
 
+    @property
+    def _idle(self) -> dict[str, list[Pair]]:
+        """The tasks in none of whose pairs the factor shows, with the pairs in which it could."""
+        seen: dict[str, list[Pair]] = defaultdict(list)
+        shown = set()
+        pictures = any(name.startswith(CAMERA) for name in self._evidence)
+        for pair, shows in zip(self._pairs, self._shows, strict=True):
+            if pair.one_host or not pictures:
+                seen[_task(pair)].append(pair)
+            if shows:
+                shown.add(_task(pair))
+        return {task: pairs for task, pairs in seen.items() if task not in shown}
+
+    def _idle_in_tasks(self) -> Iterator[str]:
+        """Yield the tasks that it never reaches, over so many starts that this is no chance in any of all tasks."""
+        tasks = len({_task(pair) for pair in self._pairs})
+        few = FEW_STARTS + (tasks - 1).bit_length()
+        for task, pairs in self._idle.items():
+            if len({pair.cell.episode.pair_key for pair in pairs}) >= few:
+                yield (
+                    f"no-op in {task}: nothing that {self._axis} may change ({_listed(self._declared)}) differs from "
+                    f"the control's in any of its {_pairs(len(pairs))}"
+                )
+
     def _may(self, component: str) -> bool:
         return not component.startswith(START) and touched_name(component) in self._allowed
 
@@ -201,6 +236,12 @@ class _Findings:
                 f"instruction not delivered: it is another than the control's in {len(meant)} of "
                 f"{_pairs(len(self._pairs))}, but {place} had the control's in {count}"
             )
+        forgotten = sum(_forgotten(pair) for pair in self._pairs)
+        if forgotten:
+            yield (
+                f"instruction not delivered: the first observation had another than the control's, but a later one had "
+                f"the control's in {forgotten} of {_pairs(len(self._pairs))}"
+            )
 
 
 def _texts_differ(pair: Pair) -> dict[str, bool]:
@@ -215,6 +256,16 @@ def _texts_differ(pair: Pair) -> dict[str, bool]:
 def _meant(pair: Pair) -> bool:
     """Return whether the benchmark's reset gave another instruction than the control's."""
     return pair.cell.record.instruction != pair.control.record.instruction
+
+
+def _forgotten(pair: Pair) -> bool:
+    """Return whether the policy was given the control's first instruction later in the cell's episode."""
+    cell, control = (member.delivered.instructions for member in pair)
+    return bool(cell and control) and cell[0] != control[0] in cell[1:]
+
+
+def _task(pair: Pair) -> str:
+    return f"{pair.cell.episode.suite}/{pair.cell.episode.task}"
 
 
 def _deliverables(spec: BenchmarkSpec) -> frozenset[str]:

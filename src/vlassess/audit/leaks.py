@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from vlassess.audit.members import Member, Pair
 from vlassess.schema.cells import PlannedCell
@@ -16,6 +17,10 @@ from vlassess_link.specs import Axis
 SHORTEST_NUMBER = 6
 """Digits from which on a seed's appearance in a text is no chance."""
 SHORTEST_NAME = 3
+ANYTHING, NO_SPACE = r"[\W_]*", r"(?:[^\w\s]|_)?"
+"""What may stand between the parts of a name: wherever plain words count, and elsewhere."""
+SHORT_ID = 8
+"""Digits of an id that give it away, as a plan shows it."""
 
 
 def leaked(pair: Pair, cell: PlannedCell, axes: Iterable[Axis]) -> tuple[str, ...]:
@@ -23,13 +28,14 @@ def leaked(pair: Pair, cell: PlannedCell, axes: Iterable[Axis]) -> tuple[str, ..
 
     A variant's name counts where the cell's texts have it and the control's have not. A name that is a plain word
     counts only for axes that change no more than the text, or not even that: where an axis brings other objects, their
-    names belong into the instruction.
+    names belong into the instruction. Other spellings count too: ``cameraPose`` and ``camera-pose`` are
+    `camera_pose`, and where plain words count, ``camera pose`` is.
     """
     named = {axis.name: axis for axis in axes}
     cell_texts, control_texts = _texts(pair.cell), _texts(pair.control)
     found = [*_private(pair.cell, cell_texts), *_private(pair.control, control_texts)]
-    for text, what in _names(cell, named):
-        if _has(cell_texts, text) and not _has(control_texts, text):
+    for text, what, gap in _names(cell, named):
+        if _has(cell_texts, text, gap) and not _has(control_texts, text, gap):
             found.append(f"{what} {text!r}")
     return tuple(dict.fromkeys(found))
 
@@ -41,30 +47,42 @@ def _texts(member: Member) -> list[str]:
 def _private(member: Member, texts: list[str]) -> Iterator[str]:
     episode = member.episode
     ids = {"its episode id": episode.episode_id, "its pair key": episode.pair_key, "its item id": member.item_id}
-    numbers = {"its seed": str(episode.seed), "its policy seed": str(episode.policy_seed)}
-    long_enough = {what: text for what, text in numbers.items() if len(text) >= SHORTEST_NUMBER}
-    for what, text in {**ids, **long_enough}.items():
-        if _has(texts, text):
+    for what, text in ids.items():
+        if any(re.search(rf"(?<![^\W_]){re.escape(text[:SHORT_ID])}", one) for one in texts if text[:SHORT_ID] in one):
+            yield what
+    for what, number in {"its seed": episode.seed, "its policy seed": episode.policy_seed}.items():
+        spelled = [text for text in (str(number), f"{number:x}", f"{number:#x}") if len(text) >= SHORTEST_NUMBER]
+        if any(_has(texts, text, NO_SPACE) for text in spelled):
             yield what
 
 
-def _names(cell: PlannedCell, axes: dict[str, Axis]) -> Iterator[tuple[str, str]]:
+def _names(cell: PlannedCell, axes: dict[str, Axis]) -> Iterator[tuple[str, str, str]]:
+    """Yield each name of the variant, what it is, and what may stand between its parts."""
     for axis, level in cell.perturbation.items():
         touched = axes[axis].may_change((), level)
         words_count = touched == {"instruction"} or "instruction" not in touched
+        gap = ANYTHING if words_count else NO_SPACE
         for text, what in ((f"{axis}={level}", "its cell"), (axis, "its axis"), (level, "its level")):
             if words_count or _is_identifier(text):
-                yield text, what
+                yield text, what, gap
 
 
 def _is_identifier(text: str) -> bool:
     return len(text) >= SHORTEST_NAME and not text.isalpha()
 
 
-def _has(texts: Iterable[str], name: str) -> bool:
+def _has(texts: Iterable[str], name: str, gap: str) -> bool:
     # Looked for as it is first: nearly every text has nothing of the kind, and there are many.
-    near = [text for text in texts if name.lower() in text.lower()]
-    if not near:
-        return False
-    whole = re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE)
-    return any(whole.search(text) for text in near)
+    near = [text for text in texts if _bare(name) in _bare(text)]
+    return bool(near) and any(_whole(name, gap).search(text) for text in near)
+
+
+@lru_cache(maxsize=4096)
+def _bare(text: str) -> str:
+    """Return letters and digits alone."""
+    return re.sub(r"[\W_]+", "", text).lower()
+
+
+def _whole(name: str, gap: str) -> re.Pattern[str]:
+    parts = [re.escape(part) for part in re.split(r"[\W_]+", name) if part]
+    return re.compile(rf"(?<![^\W_]){gap.join(parts) or re.escape(name)}(?![^\W_])", re.IGNORECASE)

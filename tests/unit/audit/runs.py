@@ -33,11 +33,12 @@ class Planned:
     policy: Policy | None = None
     change: Change = lambda record: record
     config: dict[str, Any] = dataclasses.field(default_factory=dict)
+    tasks: int = 1
 
 
 def summary_from(planned: Planned) -> Summary:
     """Run it and sum it up."""
-    benchmark = Factors(planned.broken, planned.same_templates)
+    benchmark = Factors(planned.broken, planned.same_templates, tasks=planned.tasks)
     policy = planned.policy or InProcessPolicy(Sighted())
     given: dict[str, Any] = {
         "name": "factors",

@@ -9,7 +9,7 @@ import pytest
 
 from tests.factors import BREAKS, Sighted
 from tests.link.episodes import FunctionPolicy, walk
-from tests.unit.audit.runs import Planned, cell, result_of, summary_from
+from tests.unit.audit.runs import Change, Planned, cell, result_of, summary_from
 from vlassess.audit import FEW_STARTS
 from vlassess_link.data import EpisodeRecord
 from vlassess_link.policies.model import InProcessPolicy
@@ -201,3 +201,77 @@ def test_a_cell_within_a_scene_is_compared_with_the_control_of_that_scene() -> N
     assert (found.name, found.control) == ("camera_pose=near within light=dim", "light=dim")
     assert found.audit.verdict == "ok"
     assert {one.name for one in found.audit.components if one.changed} == {"camera:side"}
+
+
+def said_later(text: str) -> Change:
+    """What a cell's episodes were told after their first observation."""
+
+    def change(record: EpisodeRecord) -> EpisodeRecord:
+        if not record.perturbation or record.delivered is None:
+            return record
+        texts = (*record.delivered.instructions, text)
+        return dataclasses.replace(record, delivered=dataclasses.replace(record.delivered, instructions=texts))
+
+    return change
+
+
+def test_an_instruction_that_is_the_controls_again_from_the_second_observation_on_is_not_delivered() -> None:
+    found = result_of("object", "mug", change=said_later("go to 4"))
+    assert found.audit.verdict == "violated"
+    assert "a later one had the control's in 6 of 6 pairs" in found.audit.reasons[0]
+    assert result_of("object", "mug", change=said_later("go to 4 with the mug, slowly")).audit.verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    ("axis", "level", "text", "leaks"),
+    [
+        ("camera_pose", "near", "cameraPose", True),
+        ("camera_pose", "near", "camera pose near", True),
+        ("camera_pose", "far_2", "far-2", True),
+        ("language", "paraphrase", "Language: Paraphrase", True),
+        ("light", "dim", "go to the camera", False),
+        ("object", "mug", "object:mug", True),
+        ("object", "mug", "the object, a mug", False),
+        ("object", "mug", "an object and a mug", False),
+    ],
+)
+def test_other_spellings_of_a_variant_are_leaks(axis: str, level: str, text: str, leaks: bool) -> None:
+    reasons = " ".join(result_of(axis, level, change=said_later(text)).audit.reasons)
+    assert ("leak" in reasons) == leaks, reasons
+
+
+@pytest.mark.parametrize("spelled", ["#{0.episode_id:.8}", "#{0.pair_key:.12}", "x {0.item_id:.8}", "0x{0.seed:x}"])
+def test_shortened_ids_and_seeds_in_hex_are_leaks(spelled: str) -> None:
+    def change(record: EpisodeRecord) -> EpisodeRecord:
+        return said_later(spelled.format(record))(record)
+
+    assert "leak" in " ".join(result_of("light", "dim", change=change).audit.reasons)
+
+
+def test_a_factor_that_never_reaches_one_of_the_tasks_is_a_no_op_there() -> None:
+    """A rate over a task that was perturbed and one that was not is none of the cell."""
+    controls: dict[str, EpisodeRecord] = {}
+
+    def change(record: EpisodeRecord) -> EpisodeRecord:
+        if not record.perturbation:
+            controls[record.pair_key] = record
+        elif record.task == "to-4":
+            return dataclasses.replace(record, delivered=controls[record.pair_key].delivered)
+        return record
+
+    def audit(episodes: int, seen_on: str = "") -> Any:
+        def elsewhere(record: EpisodeRecord) -> EpisodeRecord:
+            found = change(record)
+            away = seen_on and record.perturbation and record.task == "to-4"
+            return dataclasses.replace(found, host="another") if away else found
+
+        planned = Planned((cell("light", "dim"),), change=elsewhere, config={"episodes": episodes}, tasks=2)
+        (found,) = summary_from(planned).policies[0].factors
+        return found.audit
+
+    assert audit(6).verdict == "violated"
+    assert "no-op in walk/to-4: nothing that light may change" in audit(6).reasons[0]
+    few = audit(5)
+    assert (few.verdict, few.changed) == ("ok", 5)
+    assert "in 5 of 10 pairs, and never in walk/to-4 (5 pairs)" in few.notes[0]
+    assert audit(6, seen_on="another").verdict == "ok"
