@@ -81,7 +81,7 @@ def long_runs(prototype: ModuleType | None, dimension: int, longest: int) -> Non
         at_most(f"overhead_{longest}_against_2000_{name}", times[longest] / times[2000], FLAT)
         if prototype is not None:
             theirs = of_prototype(
-                prototype, plateau, dimension, rule="fixed", eps=1e-12, xi=1e-6, K=longest, batch=batch
+                prototype, plateau, dimension, rule="fixed", eps=1e-12, eps_min=1e-12, xi=1e-6, K=longest, batch=batch
             )
             at_most(f"overhead_against_prototype_{longest}_{name}", times[longest] / theirs, LIMIT)
 

@@ -44,7 +44,7 @@ def proposal(points: FloatArray, values: FloatArray) -> FloatArray | None:
     if radius < SMALLEST:
         return None
     coefficients = _fit(offsets[near] / radius, values[near])
-    offered = np.vstack([_candidates(dimension), _stationary(coefficients, dimension)])
+    offered = _offered(coefficients, points[best], radius)
     tried = (np.clip(points[best] + radius * offered, 0.0, 1.0) - points[best]) / radius
     promised = _features(tried) @ coefficients
     chosen = int(promised.argmin())
@@ -71,14 +71,24 @@ def _fit(offsets: FloatArray, values: FloatArray) -> FloatArray:
     return solution
 
 
-def _stationary(coefficients: FloatArray, dimension: int) -> FloatArray:
-    """Return where the quadratic's gradient vanishes, (1, N), or nothing, (0, N), if that is not near."""
+def _offered(coefficients: FloatArray, best: FloatArray, radius: float) -> FloatArray:
+    """Return the places of the neighbourhood among which the quadratic is smallest, (n, N).
+
+    That is where its gradient vanishes, alone, if it curves upwards and the place is in the neighbourhood and in the unit
+    box; otherwise a mesh as well.
+    """
+    dimension = len(best)
     rows, columns = _pairs(dimension)
     curvature = np.zeros((dimension, dimension))
     curvature[rows, columns] = coefficients[1 + dimension :]
     curvature = curvature + curvature.T
     solution = np.asarray(np.linalg.lstsq(curvature, -coefficients[1 : 1 + dimension], rcond=1e-6)[0], np.float64)
-    return solution[None] if np.abs(solution).max() <= 1.0 else np.empty((0, dimension))
+    if np.abs(solution).max() > 1.0:
+        return _candidates(dimension)
+    place = best + radius * solution
+    if place.min() >= 0.0 and place.max() <= 1.0 and np.linalg.eigvalsh(curvature)[0] > 0.0:
+        return solution[None]
+    return np.vstack([_candidates(dimension), solution])
 
 
 @lru_cache(maxsize=8)

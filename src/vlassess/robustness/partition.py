@@ -32,7 +32,12 @@ RIGHT_END = 1
 """Number of the point at the end of the curve, which begins no interval."""
 NOTHING = 1e-300
 """W of the right end, which begins no interval: it divides, and is never the widest."""
-COLUMNS = ("_position", "_width", "_root", "_place", "_bound", "_value", "_slope", "_next", "_previous", "_term")
+COLUMNS = (
+    *("_position", "_width", "_root", "_place", "_bound", "_steep"),
+    *("_value", "_slope", "_next", "_previous", "_term"),
+)
+BLOCK = 256
+"""Bounds among which the smallest is looked for at once."""
 NARROWEST = 2.0**-45
 """Intervals as narrow as this are not split: positions are floats."""
 
@@ -73,7 +78,7 @@ class Partition:
         self.assumed = [0.0] * terms
         self._stale = False
         self._position, self._width, self._root = array("d"), array("d"), array("d")
-        self._place, self._bound = array("d"), array("d")
+        self._place, self._bound, self._steep = array("d"), array("d"), array("d")
         self._value, self._slope = array("d"), array("d")
         self._next, self._previous, self._term = array("q"), array("q"), array("q")
         self._grow(256)
@@ -169,13 +174,13 @@ class Partition:
     def _rebound_one_term(self, left: int, right: int) -> None:
         """Do what `_rebound` does, for one term and slopes of direct neighbours, in half the time."""
         following, previous, slopes, values = self._next, self._previous, self._slope, self._value
-        widths, roots, bounds, places = self._width, self._root, self._bound, self._place
+        widths, roots, bounds, places, steep = self._width, self._root, self._bound, self._place, self._steep
         reliability, floor, noise, _ = self.estimate
         spread, power = self.largest[0] / self.widest, self._inverse
         before, after = previous[left], following[right]
         # The first interval is its own predecessor; the right end has no slope.
         for one in (before, left, right, after)[before == left : 3 if after == RIGHT_END else 4]:
-            beside, root, width, slope = following[one], roots[one], widths[one], slopes[one]
+            beside, root, slope = following[one], roots[one], slopes[one]
             lent = slopes[previous[one]]
             if lent > slope:
                 slope = lent
@@ -186,7 +191,10 @@ class Partition:
             if lent > slope:
                 slope = lent
             slope = reliability * (slope if slope > floor else floor)
-            low, high = values[one], values[beside]
+            if slope == steep[one] and one != left and one != right:
+                continue
+            steep[one] = slope
+            low, high, width = values[one], values[beside], widths[one]
             rise = high - low if not noise else _shrunk(high - low, 2.0 * noise)
             place = 0.5 * width - rise * width / (2.0 * slope * root)
             falling, rising = low - slope * place**power, high - slope * (width - place) ** power
@@ -226,17 +234,19 @@ class Partition:
         self._stale = False
         self.widest = float(np.frombuffer(self._root)[: self.count].max())
         self.assumed = [self.estimate.reliability * max(slope, self.estimate.floor) for slope in self.largest]
-        offsets, bounds, terms = self._all(1.0, self.estimate.neighbours)
+        offsets, bounds, terms, steep = self._all(1.0, self.estimate.neighbours)
         np.frombuffer(self._place)[: self.count] = offsets
         np.frombuffer(self._term, np.int64)[: self.count] = terms
+        np.frombuffer(self._steep)[: self.count] = steep
         self._bounds[: self.count] = bounds
 
     def inflated(self, growth: float, neighbours: int) -> tuple[FloatArray, FloatArray]:
         """Return trial offsets and bounds of all intervals as if the largest slopes were ``growth`` times as large."""
-        offsets, bounds, _ = self._all(growth, neighbours)
+        offsets, bounds, _, _ = self._all(growth, neighbours)
         return offsets, bounds
 
-    def _all(self, growth: float, neighbours: int) -> tuple[FloatArray, FloatArray, IntArray]:
+    def _all(self, growth: float, neighbours: int) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
+        """Return for every interval the trial's offset, the bound, the term that attains it, and that term's slope."""
         count, terms = self.count, self.terms
         after, before = np.frombuffer(self._next, np.int64)[:count], np.frombuffer(self._previous, np.int64)[:count]
         slopes = np.frombuffer(self._slope)[: count * terms].reshape(count, terms)
@@ -257,10 +267,10 @@ class Partition:
         bound = np.minimum(left - slope * at**self._inverse, right - slope * (width - at) ** self._inverse) - noise
         bound[RIGHT_END] = np.inf
         if terms == 1:
-            return at[:, 0], bound[:, 0], np.zeros(count, np.int64)
+            return at[:, 0], bound[:, 0], np.zeros(count, np.int64), slope[:, 0]
         lowest = bound.argmin(axis=1)
         rows = np.arange(count)
-        return at[rows, lowest], bound[rows, lowest], lowest
+        return at[rows, lowest], bound[rows, lowest], lowest, slope[rows, lowest]
 
     def lowest(self) -> int:
         """Return the interval with the smallest bound."""
@@ -268,14 +278,18 @@ class Partition:
 
     def several(self, number: int, narrowest: float) -> list[int]:
         """Return those of the ``number`` smallest bounds whose intervals are wider than ``narrowest``, ascending."""
-        found: list[tuple[int, float]] = []
+        found: list[int] = []
+        # The smallest of each block is kept beside, so that not all have to be looked at for each.
+        whole = np.append(self._bounds[: self.count], np.full(-self.count % BLOCK, np.inf)).reshape(-1, BLOCK)
+        least = whole.min(axis=1)
         for _ in range(min(number, self.count - 1)):
-            lowest = self.lowest()
-            found.append((lowest, self._bound[lowest]))
-            self._bound[lowest] = math.inf
-        for interval, bound in found:
-            self._bound[interval] = bound
-        return [interval for interval, _ in found if self._width[interval] > narrowest]
+            block = int(least.argmin())
+            row = whole[block]
+            place = int(row.argmin())
+            found.append(block * BLOCK + place)
+            row[place] = np.inf
+            least[block] = row[row.argmin()]
+        return [interval for interval in found if self._width[interval] > narrowest]
 
     def wide(self, cover: float) -> list[int]:
         """Return the intervals wider than a limit."""
