@@ -74,8 +74,8 @@ def _fit(offsets: FloatArray, values: FloatArray) -> FloatArray:
 def _offered(coefficients: FloatArray, best: FloatArray, radius: float) -> FloatArray:
     """Return the places of the neighbourhood among which the quadratic is smallest, (n, N).
 
-    That is where its gradient vanishes, alone, if it curves upwards and the place is in the neighbourhood and in the unit
-    box; otherwise a mesh as well.
+    That is where its gradient vanishes, alone, if it curves upwards and the place is in the neighbourhood and in the
+    unit box; otherwise a mesh as well.
     """
     dimension = len(best)
     rows, columns = _pairs(dimension)
