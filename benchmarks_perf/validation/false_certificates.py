@@ -57,7 +57,7 @@ def promised(dimension: int, full: bool) -> None:
     name = f"n{dimension}_sigma_{width:g}"
     print(
         f"N={dimension} sigma={width:g} cover={COVER[dimension]:g}: false {ours}, unknown {unknown} of {number}; "
-        f"H2V-M as printed: false {paper}"
+        f"H2V-M, without coverage: false {paper}"
     )
     at_most(f"false_certificates_{name}_of_{number}", ours, share * number)
     bench(f"false_certificates_paper_rule_{name}_of_{number}", paper)
@@ -93,7 +93,7 @@ def curve(number: int) -> list[Point]:
                 points.append(Point(dimension, cover, ratio, ours, paper, number))
                 print(
                     f"N={dimension} cover={cover:g} sigma/cover^(1/N)={ratio:g}: false {ours}, "
-                    f"as printed {paper}, of {number}",
+                    f"without coverage {paper}, of {number}",
                     flush=True,
                 )
     return points
@@ -120,7 +120,7 @@ def draw(points: list[Point], path: Path) -> None:
                 [100 * one.paper / one.number for one in mine],
                 "x:",
                 color=colour,
-                label="H2V-M as printed, same wells",
+                label="H2V-M, no coverage, same wells",
             )
         axis.set(title=f"N = {dimension}", xlabel="width of the well / cover$^{1/N}$", ylim=(-3, 103))
         axis.grid(alpha=0.3)
