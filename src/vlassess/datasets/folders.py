@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,3 +41,14 @@ def refuse_filled(folder: Path) -> None:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DatasetError(f"{folder} exists; name a new folder with --output, or remove it")
+
+
+def try_place(folder: Path) -> None:
+    """Find out whether a folder could be made there, before work is done for it; leaves nothing.
+
+    Raises:
+        OSError: it could not.
+    """
+    parent = next(place for place in folder.absolute().parents if place.exists())
+    with tempfile.TemporaryDirectory(prefix=".vlassess-", dir=parent):
+        pass

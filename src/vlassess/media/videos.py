@@ -93,10 +93,12 @@ class VideoWriter:
         """Write what the encoder still holds, and the end of the file."""
         if self._container is None:
             return
-        if self._stream is not None:
-            self._mux(self._stream.encode())
-        self._container.close()
-        self._container = None
+        try:
+            if self._stream is not None:
+                self._mux(self._stream.encode())
+        finally:
+            container, self._container = self._container, None
+            container.close()
 
     def _begin(self, size: tuple[int, int]) -> None:
         if self._even and (size[0] % 2 or size[1] % 2):

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from vlassess.catalog import Catalog
 from vlassess.config import override_config
-from vlassess.datasets.folders import refuse_filled
+from vlassess.datasets.folders import refuse_filled, try_place
 from vlassess.datasets.lerobot import Images
 from vlassess.pipeline.demonstrating import Choice
 from vlassess.pipeline.exporting import Exported, Told, export_lerobot
@@ -104,9 +104,11 @@ def record(wanted: Wanted, catalog: Catalog, listener: Listener) -> RunResult:
 
     Raises:
         VlassessError: nothing was run, and why: as `pipeline.start`; or the data set's folder holds something.
+        OSError: the data set's folder could not be made.
     """
     if wanted.settings.output is not None:
         refuse_filled(wanted.settings.output)
+        try_place(wanted.settings.output)
     config, limit = _spread(wanted, catalog)
     noting = _Noting(listener, wanted.settings)
     return start(config, catalog, noting, asked=Asked(limit, None, wanted.command))

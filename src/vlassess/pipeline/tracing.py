@@ -107,11 +107,10 @@ def trace(config: RunConfig, steps: int, catalog: Catalog, listener: Listener) -
         if record is None and ending.interrupted:
             raise KeyboardInterrupt
         if record is None or not file.exists():
-            raise TracingError(f"nothing was traced: {ending.reason or 'it was interrupted'}")
+            raise TracingError(f"nothing was traced: {_error(record) or ending.reason or 'it was interrupted'}")
         found = load(str(file))
         if not found.moments:
-            told = record.error.message if record.error is not None else "the policy was never asked"
-            raise TracingError(f"nothing was traced: {told}")
+            raise TracingError(f"nothing was traced: {_error(record) or 'the policy was never asked'}")
         return Traced(dataclasses.replace(found, about=about(stage, item, label)), label, record)
 
 
@@ -129,6 +128,10 @@ def about(stage: Stage, item: WorkItem, label: str) -> dict[str, Any]:
         "conversions": list(stage.fits[label].conversions),
         "versions": versions(),
     }
+
+
+def _error(record: EpisodeRecord | None) -> str | None:
+    return None if record is None or record.error is None else record.error.message
 
 
 def _first(items: Sequence[WorkItem], steps: int) -> WorkItem:

@@ -107,6 +107,7 @@ def test_nothing_but_failures_says_so(invoke: Invoke) -> None:
             "artifacts.camera_size is [9, 9], but camera 'front' of fake-v1 renders at [8, 8]",
         ),
         (("walk.yaml", "--episodes", 2, "--policy", WALKER, "--output", "full"), "full exists; name a new folder"),
+        (("walk.yaml", "--episodes", 2, "--policy", WALKER, "--output", "full/mine/set"), "Not a directory"),
         (("--resume", "nowhere"), "nowhere does not exist"),
         (("--resume", "runs/x", "--noise", 0.1), "a collection goes on as it was begun; leave it out"),
         (

@@ -48,6 +48,14 @@ def test_a_trace_of_a_policy_that_fails_holds_what_came_before(invoke: Invoke, t
     assert (tmp_path / "walk-p.npz").is_file()
 
 
+def test_a_worker_that_died_is_named(invoke: Invoke, tmp_path: Path) -> None:
+    policy = f"policies={{p: {{local: '{FAKES}:FakePolicy', params: {{fault: dies, fault_step: 2}}}}}}"
+    said = invoke("trace", "walk.yaml", "--set", policy)
+    assert said.code == 2
+    assert "nothing was traced: the worker process ended with exit code" in said.err
+    assert not list(tmp_path.glob("*.npz"))
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -3,7 +3,9 @@ in tests/datasets."""
 
 from __future__ import annotations
 
+import gc
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.datasets.support import ABOUT, Film, demonstration
+from tests.unit.small_disk import small_disk
 from vlassess.datasets import DatasetError
 from vlassess.datasets.lerobot import Images, LeRobotReader, LeRobotWriter, new_dataset
 from vlassess.datasets.lerobot.files import LIMITS, Limits
@@ -283,6 +286,28 @@ def test_a_data_set_is_replaced_by_a_whole_one_only(tmp_path: Path) -> None:
         pass
     assert len(LeRobotReader(folder)) == 3
     assert [path.name for path in tmp_path.iterdir()] == ["set"]
+
+
+def test_a_disk_that_is_full_is_said_once_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(folder: Path) -> str | None:
+        try:
+            with new_dataset(folder, ABOUT, "video") as writer:
+                for number in range(100):
+                    writer.add(demonstration(number, 100))
+        except OSError as error:
+            return str(error)
+        return None
+
+    ignored: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    with small_disk(tmp_path / "small", 128) as disk:
+        said = fill(disk / "set")
+        gc.collect()
+        left = list(disk.iterdir())
+    assert said is not None
+    assert "No space left" in said
+    assert not left
+    assert not ignored
 
 
 def test_what_is_there_is_never_written_over(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,12 @@ class DataFiles:
             self._writer.close()
             self._writer = None
 
+    def abandon(self) -> None:
+        """Leave the file as it is: pyarrow would try again to finish it later, and print that it cannot."""
+        if self._writer is not None:
+            self._writer.is_open = False
+            self._writer = None
+
 
 def row_schema(features: Features) -> Any:
     """Return the Arrow schema of a row."""
@@ -174,6 +181,12 @@ class VideoFiles:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+    def abandon(self) -> None:
+        """Let go of the file, which need not be whole."""
+        with suppress(OSError, ValueError):
+            self.close()
+        self._writer = None
 
 
 def write_episodes(root: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -112,6 +112,13 @@ class LeRobotWriter:
         self._write_json(names.STATS_PATH, as_json(over_all(self._all, self._pictures)))
         self._write_json(names.OWN_PATH, {**self.origin, "images": self._images, "episodes": self._own})
 
+    def abandon(self) -> None:
+        """Write no more; nothing happens after `close`."""
+        if self._data is not None:
+            self._data.abandon()
+        for video in self._videos.values():
+            video.abandon()
+
     def _fitting(self, demonstration: Demonstration) -> tuple[Features, DataFiles]:
         """Return what every demonstration has; the first one decides."""
         found = self._features_of(demonstration)
@@ -219,8 +226,11 @@ def new_dataset(folder: Path, about: DatasetAbout, images: Images, replace: bool
         refuse_filled(folder)
     with whole_folder(folder) as partial:
         writer = LeRobotWriter(partial, about, images)
-        yield writer
-        writer.close()
+        try:
+            yield writer
+            writer.close()
+        finally:
+            writer.abandon()
 
 
 def _camera(filmed: Filmed) -> CameraFeature:
