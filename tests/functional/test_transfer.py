@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 
 from vlassess.catalog import Catalog
 from vlassess.config import ConfigError, load_model, override_model
-from vlassess.pipeline.transfer_analysis import analyse, write_study_report
+from vlassess.pipeline.transfer_analysis import analyse, checks_told, write_study_report
 from vlassess.pipeline.transfer_by_hand import import_trials, unblind, write_hand_sheet
 from vlassess.pipeline.transfer_planning import StudyError, plan_study
 from vlassess.pipeline.transfer_running import run_study, states_of
@@ -187,6 +188,47 @@ def test_what_was_locked_cannot_be_changed_without_a_trace(tmp_path: Path, file:
         open_study(study.path)
 
 
+@pytest.mark.parametrize("file", ["plan.jsonl", "plan-1.jsonl"])
+@pytest.mark.parametrize("field", ["policy", "cell", "start", "block"])
+def test_a_trial_by_hand_cannot_be_swapped_for_another(tmp_path: Path, file: str, field: str) -> None:
+    hands = {"benchmark": None, "few_shot": None, "cells": ["object=mug"], "real": {"starts": 2}, "starts": 2}
+    study = amended(locked(tmp_path, **hands), "starts=3", "real.starts=3")
+    path = study.path / file
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    other = next(line for line in lines if line[field] != lines[0][field])
+    lines[0][field], other[field] = other[field], lines[0][field]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with pytest.raises(RunDirectoryError, match=rf"{file} is not what was locked; restore it"):
+        open_study(study.path)
+
+
+def test_the_trials_of_an_amendment_are_those_that_were_planned_when_it_was_made(tmp_path: Path) -> None:
+    hands = {"benchmark": None, "few_shot": None, "cells": ["object=mug"], "real": {"starts": 2}, "starts": 2}
+    study = locked(tmp_path, **hands)
+    grown = amended(study, "real.starts=3")
+    assert grown.by_hand[: len(study.by_hand)] == study.by_hand
+    assert len(grown.by_hand) == 12
+    assert grown.whole_trials_locked
+    (study.path / "plan-1.jsonl").unlink()
+    with pytest.raises(RunDirectoryError, match=r"plan-1\.jsonl is not what was locked"):
+        open_study(study.path)
+
+
+def test_a_study_of_the_first_schema_is_read_and_what_its_lock_does_not_hold_is_told(tmp_path: Path) -> None:
+    folder = shutil.copytree(Path(__file__).parents[1] / "assets" / "study-schema-1", tmp_path / "old")
+    study = open_study(folder)
+    assert (len(study.by_hand), study.whole_trials_locked) == (18, False)
+    (check,) = [check for check in checks_told(study) if check.rule == "trials by hand as they were locked"]
+    assert check.verdict == "cannot be audited"
+    grown = amended(study, "real.starts=4")
+    assert grown.by_hand[:18] == study.by_hand
+    assert len(open_study(folder).by_hand) == 24
+    text = (folder / "amendments.jsonl").read_text(encoding="utf-8")
+    (folder / "amendments.jsonl").write_text(text.replace('"schema_version":2', '"schema_version":3'), encoding="utf-8")
+    with pytest.raises(RunDirectoryError, match=r"line 2 has schema 3; .* upgrade it"):
+        open_study(folder)
+
+
 def test_a_broken_rule_keeps_a_study_from_being_locked(tmp_path: Path) -> None:
     config = load_model(StudyConfig, str(study_file(tmp_path)), [], {}, PATHS)
     plan = plan_study(config, CATALOG, print)
@@ -257,7 +299,7 @@ def test_a_scene_that_is_a_cell_is_tried_once_by_hand_and_is_both(tmp_path: Path
     cells = ["table=oak", "object=mug within table=oak"]
     study = locked(tmp_path, benchmark=None, cells=cells, few_shot=None, real={"starts": 1}, starts=1)
     trials = trials_by_hand(study)
-    assert len(study.trials_by_hand()) == 2 * 3
+    assert len(study.by_hand) == 2 * 3
     assert sorted((trial.role, trial.cell) for trial in trials if trial.policy == study.key.codes["both"]) == [
         ("cell", "object=mug within table=oak"),
         ("cell", "table=oak"),
@@ -270,7 +312,7 @@ def test_a_study_by_hand_alone_needs_no_benchmark(tmp_path: Path) -> None:
     cells = [{"axis": "object", "level": "mug"}]
     study = locked(tmp_path, benchmark=None, cells=cells, few_shot=None, real={"starts": ["a", "b"]}, starts=2)
     assert states_of(study) == ()
-    assert len(study.trials_by_hand()) == 8
+    assert len(study.by_hand) == 8
     csv_file, _ = write_hand_sheet(study, tmp_path / "sheet", CATALOG, QUIET)
     filled = tmp_path / "filled.csv"
     filled.write_text(csv_file.read_text(encoding="utf-8").replace(",,,,,,", ",4,yes,0,80,,"), encoding="utf-8")

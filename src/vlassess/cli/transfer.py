@@ -74,7 +74,7 @@ def status(options: StudyOptions) -> int:
     """Print how far a study is, its amendments and what happened to it."""
     study = open_study(options.study)
     states = states_of(study)
-    planned = study.trials_by_hand()
+    planned = study.by_hand
     entered = {record.item_id for record in study.directory.read()[0]}
     done = sum(trial.item_id in entered for trial in planned)
     if options.json:

@@ -87,6 +87,18 @@ def analyse(study: Study) -> Analysed:
     return found
 
 
+def checks_told(study: Study) -> tuple[StudyCheck, ...]:
+    """Return how the protocol's rules are kept, and what the lock of a study of schema 1 leaves open."""
+    found = tuple(StudyCheck(one.rule, one.verdict, one.sentence) for one in study.checks)
+    if study.whole_trials_locked or not study.by_hand:
+        return found
+    sentence = (
+        "the study was locked by an earlier version of vlassess, whose lock holds the numbers of the trials by hand "
+        "alone: another policy, cell or start under a number would not be found out"
+    )
+    return (*found, StudyCheck("trials by hand as they were locked", "cannot be audited", sentence))
+
+
 def rules_of(config: StudyConfig) -> Rules:
     """Return how a study is judged, as its plan fixed it."""
     claim, wanted = config.claim, config.retention
@@ -123,7 +135,7 @@ def _run_label(trial: Trial) -> str:
 
 def _facts(study: Study, states: Sequence[PartState], audits: tuple[AuditLine, ...]) -> StudyAccount:
     manifest, config = study.directory.manifest, study.config
-    plan = study.trials_by_hand()
+    plan = study.by_hand
     records = study.directory.read()[0]
     done = {record.item_id for record in records}
     items = {state.part.name: state.items for state in states}
@@ -139,7 +151,7 @@ def _facts(study: Study, states: Sequence[PartState], audits: tuple[AuditLine, .
         seed=config.seed,
         policies=tuple((label, _identity(label, states)) for label in config.policies),
         cells=tuple(CellFacts(cell.name, cell.axis, cell.level, control_of(cell)) for cell in study.design.cells),
-        checks=tuple(StudyCheck(one.rule, one.verdict, one.sentence) for one in study.checks),
+        checks=checks_told(study),
         claims=priced(study.design, items).sentences,
         changes=tuple(
             StudyChange(one.number, one.time, one.reason, one.changes, one.finished) for one in study.amendments

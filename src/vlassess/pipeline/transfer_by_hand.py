@@ -69,7 +69,7 @@ def import_trials(study: Study, file: Path) -> Imported:
             log.append(new)
         tell(study, "import", f"{file.name}: {len(new)} new results of {len(found)}")
     records = study.directory.read()[0]
-    plan = study.trials_by_hand()
+    plan = study.by_hand
     done = {record.item_id for record in records}
     return Imported(
         new=len(new),
@@ -93,7 +93,7 @@ def write_hand_sheet(study: Study, folder: Path, catalog: Catalog, listener: Lis
     Raises:
         VlassessError: the study plans no trials by hand, or the benchmark cannot draw its starts.
     """
-    trials = study.trials_by_hand()
+    trials = study.by_hand
     if not trials:
         raise RunDirectoryError(f"{study.path} plans no trials by hand; give it a `real` section by an amendment")
     pictures = _pictures(study, trials, catalog, listener)
@@ -116,7 +116,7 @@ def unblind(study: Study) -> Study:
     if study.opened is not None:
         return study
     entered = len({record.item_id for record in study.directory.read()[0]})
-    return tell(study, "unblind", f"{entered} of {len(study.trials_by_hand())} trials by hand had a result")
+    return tell(study, "unblind", f"{entered} of {len(study.by_hand)} trials by hand had a result")
 
 
 def _read(file: Path) -> bytes:

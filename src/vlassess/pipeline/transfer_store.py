@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from vlassess import provenance
 from vlassess.pipeline.transfer_planning import StudyError, StudyPlan
 from vlassess.records import Directory, RecordLog, RunDirectoryError
-from vlassess.records.lines import read_lines, write_atomically
+from vlassess.records.lines import read_lines, strict_line, write_atomically
 from vlassess.schema.study import StudyConfig
 from vlassess.transfer import (
     STUDY_SCHEMA,
@@ -32,14 +32,19 @@ from vlassess.transfer import (
     design_of,
     make_key,
     plan_by_hand,
+    plan_digest,
+    sealed,
 )
 from vlassess.transfer.locked import EventKind
 from vlassess_link.digest import content_hash
+from vlassess_link.errors import ContractError
 from vlassess_link.jsonable import from_json, to_json
 from vlassess_link.specs import BenchmarkSpec
 
 M = TypeVar("M", bound=BaseModel)
 AMENDMENTS, EVENTS, KEY, RUNS = "amendments.jsonl", "events.jsonl", "key.json", "runs"
+TRIAL_SCHEMA = 1
+"""Version of the lines of ``plan.jsonl``, ``plan-N.jsonl`` and ``trials.jsonl``."""
 
 
 class StudyDirectory(Directory[StudyManifest, HandTrial, HandRecord]):
@@ -50,7 +55,7 @@ class StudyDirectory(Directory[StudyManifest, HandTrial, HandRecord]):
     RECORD = HandRecord
     FILE = "study.json"
     LOG = "trials.jsonl"
-    VERSIONS = (STUDY_SCHEMA, STUDY_SCHEMA, STUDY_SCHEMA)
+    VERSIONS = (STUDY_SCHEMA, TRIAL_SCHEMA, TRIAL_SCHEMA)
     WHAT = ("study", "vlassess transfer lock")
     RESUME = "vlassess transfer import {path} FILE"
 
@@ -66,6 +71,7 @@ class Study:
         key: Codes of the policies.
         design: Cells and runs, of the last amendment.
         spec: What the benchmark declares; None for a study by hand.
+        by_hand: Trials by hand as they are planned now, in the order in which they are to be done.
     """
 
     directory: StudyDirectory
@@ -74,6 +80,7 @@ class Study:
     key: Key
     design: Design
     spec: BenchmarkSpec | None
+    by_hand: tuple[HandTrial, ...]
 
     @property
     def path(self) -> Path:
@@ -105,16 +112,10 @@ class Study:
         """When the codes were opened; None: they are still blind."""
         return next((event.time for event in self.events if event.kind == "unblind"), None)
 
-    def trials_by_hand(self) -> tuple[HandTrial, ...]:
-        """Return the trials by hand as they are planned now, in the order in which they are to be done."""
-        trials = self.directory.items()
-        for amendment in self.amendments:
-            trials = plan_by_hand(self._designed(amendment.config), self.key, trials)
-            _check_hand(trials, amendment)
-        return trials
-
-    def _designed(self, config: StudyConfig) -> Design:
-        return design_of(config, self.spec, [])
+    @property
+    def whole_trials_locked(self) -> bool:
+        """Whether the lock holds code, cell and start of every trial by hand, not its number alone."""
+        return all(one.plan_digest is not None for one in (self.directory.manifest, *self.amendments))
 
 
 def lock_study(plan: StudyPlan) -> Study:
@@ -144,7 +145,7 @@ def open_study(path: Path) -> Study:
     """Return a locked study.
 
     Raises:
-        RunDirectoryError: the folder holds none, or its files are not what was locked.
+        RunDirectoryError: the folder holds none, or its files are not what was locked; says what to restore.
     """
     directory = StudyDirectory.open(path)
     amendments = _read_lines(path / AMENDMENTS, Amendment)
@@ -158,7 +159,8 @@ def open_study(path: Path) -> Study:
     config = amendments[-1].config if amendments else directory.manifest.config
     key = _read_key(path / KEY, directory.manifest, config)
     design = design_of(config, spec, [])
-    return Study(directory, amendments, _read_lines(path / EVENTS, Event), key, design, spec)
+    trials = _locked_trials(directory, amendments, spec, key)
+    return Study(directory, amendments, _read_lines(path / EVENTS, Event), key, design, spec, trials)
 
 
 def amend(study: Study, plan: StudyPlan, changes: Sequence[str], reason: str, finished: int) -> Study:
@@ -177,7 +179,7 @@ def amend(study: Study, plan: StudyPlan, changes: Sequence[str], reason: str, fi
     if plan.refused:
         raise StudyError("the amendment breaks a rule", [f"{check.rule}: {check.sentence}" for check in plan.refused])
     key = make_key(plan.design.config.policies, study.key.secret, study.key)
-    trials = plan_by_hand(plan.design, key, study.trials_by_hand())
+    trials = plan_by_hand(plan.design, key, study.by_hand)
     made = Amendment(
         number=len(study.amendments) + 1,
         time=now(),
@@ -189,10 +191,13 @@ def amend(study: Study, plan: StudyPlan, changes: Sequence[str], reason: str, fi
         parts=plan.parts,
         plan_hash=_hand_hash(trials),
         by_hand=len(trials),
+        plan_digest=plan_digest(trials),
         checks=facts_of(plan),
         before=study.lock,
     )
-    _append(study.path / AMENDMENTS, made.model_copy(update={"lock": made.digest}))
+    # The trials first: an amendment whose trials are not there yet would be refused.
+    write_atomically(_plan_file(study.path, made.number), b"".join(strict_line(to_json(trial)) for trial in trials))
+    _append(study.path / AMENDMENTS, sealed(made))
     return open_study(study.path)
 
 
@@ -225,13 +230,14 @@ def _manifest_of(plan: StudyPlan, key: Key, trials: Sequence[HandTrial]) -> Stud
         parts=plan.parts,
         plan_hash=_hand_hash(trials),
         by_hand=len(trials),
+        plan_digest=plan_digest(trials),
         key_digest=key.digest,
         benchmark_spec=None if plan.spec is None else to_json(plan.spec),
         checks=facts_of(plan),
         versions=provenance.versions(),
         git=provenance.git_state(Path.cwd()),
     )
-    return made.model_copy(update={"lock": made.digest})
+    return sealed(made)
 
 
 def _free(output: Path, name: str) -> Path:
@@ -246,9 +252,61 @@ def _hand_hash(trials: Sequence[HandTrial]) -> str:
     return content_hash([trial.item_id for trial in trials])
 
 
-def _check_hand(trials: Sequence[HandTrial], amendment: Amendment) -> None:
+def _plan_file(path: Path, number: int) -> Path:
+    return path / f"plan-{number}.jsonl"
+
+
+def _locked_trials(
+    directory: StudyDirectory, amendments: Sequence[Amendment], spec: BenchmarkSpec | None, key: Key
+) -> tuple[HandTrial, ...]:
+    """Return the trials by hand as they are planned now; those of every amendment are compared with its lock."""
+    trials = directory.items()
+    _check_trials(directory.path / "plan.jsonl", trials, directory.manifest)
+    for amendment in amendments:
+        if amendment.plan_digest is None:
+            trials = _planned_again(amendment, directory.manifest, (spec, key), trials)
+        else:
+            file = _plan_file(directory.path, amendment.number)
+            trials = _read_trials(file)
+            _check_trials(file, trials, amendment)
+    return trials
+
+
+def _read_trials(file: Path) -> tuple[HandTrial, ...]:
+    found = []
+    for number, line in enumerate(read_lines(file).values, 1):
+        try:
+            found.append(from_json(HandTrial, line))
+        except ContractError as error:
+            raise RunDirectoryError(f"{file}, line {number}: {error}; restore the file") from error
+    return tuple(found)
+
+
+def _check_trials(file: Path, trials: Sequence[HandTrial], link: StudyManifest | Amendment) -> None:
+    """Refuse trials by hand that are not those that were locked; of schema 1, whose lock has no digest, nothing is."""
+    if link.plan_digest is not None and plan_digest(trials) != link.plan_digest:
+        raise RunDirectoryError(
+            f"{file} is not what was locked; restore it: what is to be changed is changed by `vlassess transfer amend`"
+        )
+
+
+def _planned_again(
+    amendment: Amendment,
+    manifest: StudyManifest,
+    known: tuple[BenchmarkSpec | None, Key],
+    before: Sequence[HandTrial],
+) -> tuple[HandTrial, ...]:
+    """Return the trials of an amendment of schema 1, which kept none: they are planned once more."""
+    spec, key = known
+    key = make_key(amendment.config.policies, key.secret, key)
+    trials = plan_by_hand(design_of(amendment.config, spec, []), key, before)
     if _hand_hash(trials) != amendment.plan_hash:
-        raise RunDirectoryError(f"the trials by hand of amendment {amendment.number} are not those that were planned")
+        version = manifest.versions.get("vlassess", "that locked the study")
+        raise RunDirectoryError(
+            f"amendment {amendment.number} was written by an earlier version of vlassess, which kept no trials by "
+            f"hand, and this one plans others; open the study with vlassess {version}"
+        )
+    return trials
 
 
 def _read_key(file: Path, manifest: StudyManifest, config: StudyConfig) -> Key:
@@ -266,6 +324,11 @@ def _read_key(file: Path, manifest: StudyManifest, config: StudyConfig) -> Key:
 def _read_lines(file: Path, model: type[M]) -> tuple[M, ...]:
     found = []
     for number, line in enumerate(read_lines(file).values, 1):
+        version = line.get("schema_version", 0) if isinstance(line, dict) else 0
+        if isinstance(version, int) and version > STUDY_SCHEMA:
+            raise RunDirectoryError(
+                f"{file}, line {number} has schema {version}; this vlassess reads up to {STUDY_SCHEMA}: upgrade it"
+            )
         try:
             found.append(model.model_validate(line))
         except ValidationError as error:

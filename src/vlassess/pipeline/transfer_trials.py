@@ -30,7 +30,7 @@ def trials_by_hand(study: Study) -> list[Trial]:
 
     The first result of a trial counts. One that is not of the policy, cell and start that were planned is in no rate.
     """
-    plan = study.trials_by_hand()
+    plan = study.by_hand
     done = {record.item_id: record for record in first_of_each(study.directory.read()[0])}
     return [found for trial in plan for found in _by_hand(study, trial, done.get(trial.item_id))]
 

@@ -15,6 +15,8 @@ from vlassess.transfer.locked import (
     PartFacts,
     StudyManifest,
     broken_link,
+    plan_digest,
+    sealed,
 )
 
 BUNDLED_STUDIES = {path.stem: path for path in sorted((Path(__file__).resolve().parent / "configs").glob("*.yaml"))}
@@ -51,7 +53,9 @@ __all__ = [
     "label_of",
     "make_key",
     "plan_by_hand",
+    "plan_digest",
     "read_trials",
+    "sealed",
     "shared_suites",
     "sheet_csv",
 ]

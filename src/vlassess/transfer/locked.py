@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field
 
 from vlassess.schema.strict import Frozen
 from vlassess.schema.study import StudyConfig
+from vlassess.transfer.by_hand import HandTrial
 from vlassess_link.digest import content_hash
+from vlassess_link.jsonable import to_json
 
-STUDY_SCHEMA = 1
-"""Version of ``study.json`` and of the files beside it; readers accept every earlier one."""
+STUDY_SCHEMA = 2
+"""Version of ``study.json`` and of ``amendments.jsonl``; readers accept every earlier one.
+
+1: the lock holds the numbers of the trials by hand alone, and an amendment's trials are in no file. 2: it holds the
+whole trials, and those of amendment N are in ``plan-N.jsonl``.
+"""
+
+L = TypeVar("L", "StudyManifest", "Amendment")
 
 EventKind = Literal["import", "unblind", "sheet"]
 
@@ -57,9 +65,11 @@ class StudyManifest(Frozen):
     parts: tuple[PartFacts, ...]
     """Its runs."""
     plan_hash: str
-    """Digest of the trials by hand."""
+    """Digest of the numbers of the trials by hand."""
     by_hand: int
     """How many these are."""
+    plan_digest: str | None = None
+    """Digest of the whole trials by hand, number, code, cell, start and block; None in a study of schema 1."""
     key_digest: str
     """Of the key to the blind codes, so that it cannot be changed."""
     benchmark_spec: dict[str, Any] | None
@@ -75,8 +85,8 @@ class StudyManifest(Frozen):
 
     @property
     def digest(self) -> str:
-        """What `lock` has to be."""
-        return content_hash(self.model_dump(mode="json", exclude={"lock"}))
+        """What `lock` has to be; fields that the file does not have, as it is of an earlier schema, are in none."""
+        return content_hash(self.model_dump(mode="json", exclude={"lock"}, exclude_unset=True))
 
 
 class Amendment(Frozen):
@@ -101,9 +111,11 @@ class Amendment(Frozen):
     parts: tuple[PartFacts, ...]
     """Its runs."""
     plan_hash: str
-    """Digest of its trials by hand."""
+    """Digest of the numbers of its trials by hand."""
     by_hand: int
     """How many these are."""
+    plan_digest: str | None = None
+    """Digest of the whole trials by hand, which are in ``plan-N.jsonl``; None in an amendment of schema 1."""
     checks: tuple[CheckFacts, ...]
     """What the plan keeps of the protocol's rules."""
     before: str
@@ -113,8 +125,8 @@ class Amendment(Frozen):
 
     @property
     def digest(self) -> str:
-        """What `lock` has to be."""
-        return content_hash(self.model_dump(mode="json", exclude={"lock"}))
+        """What `lock` has to be; fields that the file does not have, as it is of an earlier schema, are in none."""
+        return content_hash(self.model_dump(mode="json", exclude={"lock"}, exclude_unset=True))
 
 
 class Event(Frozen):
@@ -126,6 +138,17 @@ class Event(Frozen):
     """UTC, ISO 8601."""
     text: str
     """More about it."""
+
+
+def sealed(made: L) -> L:
+    """Return a manifest or an amendment with its lock, every field written down."""
+    whole = type(made).model_validate(made.model_dump(mode="json"))
+    return whole.model_copy(update={"lock": whole.digest})
+
+
+def plan_digest(trials: Sequence[HandTrial]) -> str:
+    """Return the digest of trials by hand in their order; any change of number, code, cell, start or block changes it."""
+    return content_hash([to_json(trial) for trial in trials])
 
 
 def broken_link(manifest: StudyManifest, amendments: Sequence[Amendment]) -> str | None:
