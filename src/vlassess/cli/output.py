@@ -13,10 +13,14 @@ PIPED_WIDTH = 120
 """Columns of a table that is not printed in a terminal, where COLUMNS does not say otherwise."""
 
 
+LEAST_WIDTH = 80
+"""Columns that tables need: in a narrower terminal lines are wrapped by it, where columns would be cut off."""
+
+
 def console() -> Console:
-    """Return a console on stdout, as wide as the terminal, or wide enough for a table in a file."""
-    width = None if sys.stdout.isatty() else shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
-    return Console(width=width, highlight=False)
+    """Return a console on stdout, as wide as the terminal, or wide enough for a table in a file; never too narrow."""
+    width = Console().width if sys.stdout.isatty() else shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
+    return Console(width=max(width, LEAST_WIDTH), highlight=False)
 
 
 def print_json(value: Any) -> None:

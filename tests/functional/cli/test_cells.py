@@ -48,6 +48,11 @@ def test_a_run_prints_a_row_a_cell_with_control_gap_verdict_and_audit(
     assert "+0.0*" in rows["start=far"]
     assert "added: control, the control of light=dim and 4 more" in said.out
     assert "over 6 valid cells at alpha = 0.05 (Holm)" in " ".join(said.out.split())
+    (run,) = tmp_path.glob("runs/factors-*")
+    monkeypatch.setenv("COLUMNS", "50")
+    narrow = invoke("report", run).out
+    assert " ".join(narrow.split()).count("ok 8/8") == 6, "the audit is there in a narrow terminal, too"
+    assert "what the policy was given" in " ".join(narrow.split())
 
 
 BROKEN = {
