@@ -60,7 +60,7 @@ def verify(path: Path, policy: PolicySource | None, catalog: Catalog) -> Verific
     verdict = paper.run.verdict
     told = "unfinished" if verdict is None else verdict.kind
     conditions = tuple(getattr(verdict, "conditional_on", ()))
-    problems = (*form_problems(paper), *check(paper.run))
+    problems = tuple(dict.fromkeys([*form_problems(paper), *check(paper.run)]))
     asked = 0
     if not problems:
         campaign = CampaignDirectory.open(path.absolute().parent.parent)
