@@ -11,20 +11,25 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from vlassess.catalog import Catalog
+from vlassess.catalog import BenchmarkEntry, Catalog
 from vlassess.config import ConfigError, load_model, override_model
+from vlassess.pipeline.transfer_amending import amend_study
 from vlassess.pipeline.transfer_analysis import analyse, checks_told, write_study_report
 from vlassess.pipeline.transfer_by_hand import import_trials, unblind, write_hand_sheet
 from vlassess.pipeline.transfer_planning import StudyError, plan_study
-from vlassess.pipeline.transfer_running import run_study, states_of
-from vlassess.pipeline.transfer_store import Study, amend, lock_study, open_study
+from vlassess.pipeline.transfer_running import run_study
+from vlassess.pipeline.transfer_states import progress_of, states_of
+from vlassess.pipeline.transfer_store import Study, lock_study, open_study
 from vlassess.pipeline.transfer_trials import simulated_trials, trials_by_hand
-from vlassess.records import RunDirectory, RunDirectoryError
+from vlassess.records import RunDirectory, RunDirectoryError, RunLockedError
+from vlassess.schema.config import BenchmarkSource
 from vlassess.schema.events import SilentListener
 from vlassess.schema.study import StudyConfig
 from vlassess.transfer import PATHS
@@ -68,8 +73,7 @@ def locked(folder: Path, **changes: Any) -> Study:
 
 
 def amended(study: Study, *changes: str) -> Study:
-    config = override_model(StudyConfig, study.config, changes, PATHS)
-    return amend(study, plan_study(config, CATALOG, print, study.spec), changes, "because", 0)
+    return amend_study(study.path, changes, "because", CATALOG, print).study
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +118,9 @@ def test_what_was_not_delivered_alone_is_in_no_finding_but_is_named(tmp_path: Pa
         tmp_path, benchmark={"target": f"{FACTORS}:Factors", "params": {"broken": "moves_too"}}, few_shot=None
     )
     assert run_study(study, CATALOG, QUIET).exit_code == 5
+    again = run_study(study, CATALOG, QUIET)
+    assert (again.exit_code, dict(again.results)) == (5, {})
+    assert any("cells: light=dark with both is invalid: " in problem for problem in again.problems)
     found = analyse(study)
     assert {line.cell for line in found.facts.audits if line.verdict == "violated"} == {"light=dark"}
     assert {cell.cell for cell in found.analysis.every.cells} == {"camera_pose=near", "start=far"}
@@ -170,6 +177,58 @@ def test_a_policy_that_an_amendment_replaces_is_run_anew_and_the_others_are_not(
     assert set(records_of(other)) == set(records_of(study))
     moved = amended(other, "execution.workers=2")
     assert [state.complete for state in states_of(moved)] == [True]
+
+
+@dataclass(frozen=True)
+class Meanwhile(Catalog):
+    """A catalog in which somebody else amends a study while the benchmark of an amendment is looked up."""
+
+    path: Path
+
+    def resolve_benchmark(self, source: BenchmarkSource) -> BenchmarkEntry:
+        amend_study(self.path, ["alpha=0.02"], "at the same time", CATALOG, print)
+        return super().resolve_benchmark(source)
+
+
+def test_an_amendment_is_planned_under_the_lock(tmp_path: Path) -> None:
+    study = locked(tmp_path, few_shot=None)
+    with pytest.raises(RunLockedError, match="is being run by"):
+        amend_study(study.path, ["benchmark.params.step_limit=9"], "longer", Meanwhile({}, {}, study.path), print)
+    assert open_study(study.path).amendments == ()
+
+
+def test_of_amendments_at_once_each_is_whole_or_refused(tmp_path: Path) -> None:
+    study = locked(tmp_path, few_shot=None)
+
+    def change(alpha: float) -> bool:
+        try:
+            amend_study(study.path, [f"alpha={alpha}"], "at once", CATALOG, print)
+        except RunLockedError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        made = sum(pool.map(change, [0.01, 0.02, 0.03, 0.04]))
+    found = open_study(study.path)
+    assert 1 <= made == len(found.amendments)
+    assert [one.number for one in found.amendments] == list(range(1, made + 1))
+
+
+def test_what_is_done_is_counted_once_and_alike_everywhere(tmp_path: Path) -> None:
+    hands = {"benchmark": None, "few_shot": None, "cells": ["object=mug"], "real": {"starts": 1}, "starts": 1}
+    study = locked(tmp_path, **hands)
+    filled = tmp_path / "filled.csv"
+    first = study.by_hand[0]
+    row = f"{first.policy},{first.cell},{first.start}"
+    filled.write_text(f"trial,policy,cell,start,success\n1,{row},no\n1,{row},yes\n99,{row},yes\n", encoding="utf-8")
+    entered = import_trials(study, filled)
+    assert (entered.done, entered.planned) == (1, 4)
+    opened = unblind(study)
+    assert opened.events[-1].text.startswith("1 of 4 ")
+    assert progress_of(opened, states_of(opened)).finished == 1
+    assert amended(opened, "alpha=0.01").amendments[0].finished == 1
+    found = analyse(open_study(study.path))
+    assert (found.facts.by_hand_done, found.facts.by_hand, found.complete) == (1, 4, False)
 
 
 @pytest.mark.parametrize("file", ["study.json", "amendments.jsonl", "key.json"])

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -18,10 +17,11 @@ from vlassess.cli.showing import table
 from vlassess.cli.transfer_options import AmendOptions, LockOptions, PlanStudyOptions, RunStudyOptions, StudyOptions
 from vlassess.config import load_model, override_model
 from vlassess.exit_codes import COMPLETE, GATE_FAILED
+from vlassess.pipeline.transfer_amending import amend_study
 from vlassess.pipeline.transfer_planning import StudyPlan, plan_study
-from vlassess.pipeline.transfer_running import PartState, run_study, states_of
-from vlassess.pipeline.transfer_store import Study, lock_study, open_study
-from vlassess.pipeline.transfer_store import amend as amend_study
+from vlassess.pipeline.transfer_running import run_study
+from vlassess.pipeline.transfer_states import PartState, progress_of, states_of
+from vlassess.pipeline.transfer_store import Done, Study, lock_study, open_study
 from vlassess.schema.study import StudyConfig
 from vlassess.transfer import BUNDLED_STUDIES, PATHS
 
@@ -74,18 +74,16 @@ def status(options: StudyOptions) -> int:
     """Print how far a study is, its amendments and what happened to it."""
     study = open_study(options.study)
     states = states_of(study)
-    planned = study.by_hand
-    entered = {record.item_id for record in study.directory.read()[0]}
-    done = sum(trial.item_id in entered for trial in planned)
+    by_hand = progress_of(study, states).by_hand
     if options.json:
-        print_json(_status_json(study, states, (done, len(planned))))
+        print_json(_status_json(study, states, by_hand))
         return COMPLETE
     out = console()
     out.print(Text(f"{study.directory.manifest.study_id}, locked {study.directory.manifest.created}"), soft_wrap=True)
     out.print(_states_table(states))
-    if planned:
+    if by_hand.planned:
         blind = "blind" if study.opened is None else f"opened {study.opened}"
-        out.print(Text(f"by hand: {done} of {len(planned)} trials; codes: {blind}"), soft_wrap=True)
+        out.print(Text(f"by hand: {by_hand.done} of {by_hand.planned} trials; codes: {blind}"), soft_wrap=True)
     for amendment in study.amendments:
         changed = ", ".join(amendment.changes)
         text = f"amendment {amendment.number}, {amendment.time}, after {amendment.finished} trials: {changed}"
@@ -98,22 +96,8 @@ def status(options: StudyOptions) -> int:
 
 def amend(options: AmendOptions) -> int:
     """Amend a locked study and print what it comes to now."""
-    if not options.set:
-        raise typer.BadParameter("say what changes, as --set starts=60", param_hint="--set")
-    if not options.reason.strip():
-        raise typer.BadParameter("say why, in some words", param_hint="--reason")
-    study = open_study(options.study)
-    config = override_model(StudyConfig, study.config, options.set, PATHS)
-    if (config.name, config.output) != (study.config.name, study.config.output):
-        raise typer.BadParameter("a study keeps its name and its place", param_hint="--set")
-    if config == study.config:
-        raise typer.BadParameter("this is what the study says already", param_hint="--set")
-    found = plan_study(
-        config, Catalog.discover(), say, study.spec if config.benchmark == study.config.benchmark else None
-    )
-    finished = sum(state.finished for state in states_of(study)) + len(study.directory.read()[0])
-    with study.directory.lock():
-        amended = amend_study(study, found, options.set, options.reason.strip(), finished)
+    done = amend_study(options.study, options.set, options.reason, Catalog.discover(), say)
+    amended, found = done.study, done.plan
     if options.json:
         print_json({"lock": amended.lock, "amendment": len(amended.amendments), **plan_json(found)})
         return COMPLETE
@@ -191,12 +175,12 @@ def _state_json(state: PartState) -> dict[str, object]:
     }
 
 
-def _status_json(study: Study, states: Sequence[PartState], by_hand: tuple[int, int]) -> dict[str, object]:
+def _status_json(study: Study, states: Sequence[PartState], by_hand: Done) -> dict[str, object]:
     return {
         "study": study.directory.manifest.study_id,
         "lock": study.lock,
         "parts": [_state_json(state) for state in states],
-        "by_hand": {"done": by_hand[0], "planned": by_hand[1]},
+        "by_hand": {"done": by_hand.done, "planned": by_hand.planned},
         "opened": study.opened,
         "amendments": [
             one.model_dump(mode="json", include={"number", "time", "reason", "changes", "finished", "lock"})
@@ -209,11 +193,12 @@ def _status_json(study: Study, states: Sequence[PartState], by_hand: tuple[int, 
 def _next(study: Study, states: Sequence[PartState]) -> None:
     """Say which command is next, on stderr."""
     left = [state for state in states if not state.complete]
+    by_hand = progress_of(study, states).by_hand
     if any(state.absent for state in left):
         say("checkpoints are missing; how the bundled ones are trained is in the guide to transfer studies")
     if left:
         say(f"next: vlassess transfer run {study.path}")
-    elif study.directory.manifest.by_hand and not study.directory.read()[0]:
+    elif by_hand.planned and not by_hand.done:
         say(f"next: vlassess transfer sheet {study.path}")
     else:
         say(f"next: vlassess transfer analyse {study.path}")

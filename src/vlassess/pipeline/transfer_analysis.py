@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vlassess.pipeline.transfer_audits import VIOLATED, audits_of
 from vlassess.pipeline.transfer_by_hand import deviations_of
 from vlassess.pipeline.transfer_planning import priced
-from vlassess.pipeline.transfer_running import PartState, states_of
-from vlassess.pipeline.transfer_store import Study
-from vlassess.pipeline.transfer_trials import audits_of, simulated_trials, trials_by_hand
+from vlassess.pipeline.transfer_states import PartState, Progress, progress_of, states_of
+from vlassess.pipeline.transfer_store import Done, Study
+from vlassess.pipeline.transfer_trials import simulated_trials, trials_by_hand
 from vlassess.records.lines import write_atomically
 from vlassess.report.text import duration
 from vlassess.report.transfer_page import write_transfer
@@ -33,7 +34,6 @@ from vlassess_link.jsonable import to_json
 
 ANALYSIS, REPORT = "analysis.json", "report.html"
 ANALYSIS_SCHEMA = 1
-VIOLATED = "violated"
 DELTA = 0.10
 """Difference that a ranking is to tell apart where the study makes no claim: ten points."""
 
@@ -45,16 +45,17 @@ class Analysed:
     Attributes:
         facts: What was planned, changed, run and audited.
         analysis: What the trials say.
+        progress: How far it is.
     """
 
     facts: StudyAccount
     analysis: TransferAnalysis
+    progress: Progress
 
     @property
     def complete(self) -> bool:
         """Whether every planned trial, simulated or by hand, has a result."""
-        runs = all(run.finished == run.planned for run in self.facts.runs)
-        return runs and self.facts.by_hand_done == self.facts.by_hand
+        return self.progress.complete
 
     def to_json(self) -> dict[str, object]:
         """Return everything as JSON types."""
@@ -81,7 +82,9 @@ def analyse(study: Study) -> Analysed:
         raise ContractError(
             f"{study.path} has no result yet; `vlassess transfer status {study.path}` says what is next"
         )
-    found = Analysed(_facts(study, states, audits), _analysed(simulated, real, rules_of(study.config)))
+    progress = progress_of(study, states)
+    facts = _facts(study, states, audits, progress.by_hand)
+    found = Analysed(facts, _analysed(simulated, real, rules_of(study.config)), progress)
     text = json.dumps(found.to_json(), indent=1, allow_nan=False)
     write_atomically(study.path / ANALYSIS, text.encode() + b"\n")
     return found
@@ -133,13 +136,11 @@ def _run_label(trial: Trial) -> str:
     return trial.policy if trial.method is None else f"{trial.method}-{trial.k}"
 
 
-def _facts(study: Study, states: Sequence[PartState], audits: tuple[AuditLine, ...]) -> StudyAccount:
+def _facts(study: Study, states: Sequence[PartState], audits: tuple[AuditLine, ...], by_hand: Done) -> StudyAccount:
     manifest, config = study.directory.manifest, study.config
-    plan = study.by_hand
     records = study.directory.read()[0]
-    done = {record.item_id for record in records}
     items = {state.part.name: state.items for state in states}
-    told = deviations_of(study, plan, records) if records else ()
+    told = deviations_of(study, records) if records else ()
     return StudyAccount(
         name=config.name,
         study_id=manifest.study_id,
@@ -168,8 +169,8 @@ def _facts(study: Study, states: Sequence[PartState], audits: tuple[AuditLine, .
         ),
         audits=audits,
         departures=tuple(Departure(one.kind, one.trials, one.sentence) for one in told),
-        by_hand=len(plan),
-        by_hand_done=sum(trial.item_id in done for trial in plan),
+        by_hand=by_hand.planned,
+        by_hand_done=by_hand.done,
         opened=study.opened,
         seconds=sum(map(_seconds, states)),
     )
@@ -229,7 +230,7 @@ def _told(account: StudyAccount) -> Iterator[tuple[str, str]]:
     planned = sum(run.planned for run in account.runs)
     if planned:
         done = sum(run.finished for run in account.runs)
-        yield "simulated trials", f"{done} of {planned} have a result ({duration(account.seconds)} of simulation)"
+        yield "simulated episodes", f"{done} of {planned} have a result, with the controls that only the audit needs ({duration(account.seconds)} of simulation)"
     if account.by_hand:
         yield "trials by hand", f"{account.by_hand_done} of {account.by_hand} have a result"
     kept = [check.rule for check in account.checks if check.verdict == "ok"]

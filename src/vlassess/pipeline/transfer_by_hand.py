@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vlassess.catalog import Catalog
 from vlassess.pipeline.states import Asked, starts_of_config
-from vlassess.pipeline.transfer_store import Study, now, tell
+from vlassess.pipeline.transfer_store import Study, now, open_study, tell
 from vlassess.records import RunDirectoryError
 from vlassess.records.lines import write_atomically
 from vlassess.report.start_sheet import joined, png
@@ -63,26 +63,25 @@ def import_trials(study: Study, file: Path) -> Imported:
         raise RunDirectoryError(f"{file} is not UTF-8 text ({error.reason}); save it as CSV in UTF-8") from None
     found = read_trials(text, real.stages, hashlib.sha256(data).hexdigest(), now())
     with study.directory.lock():
+        study = open_study(study.path)  # it may have been amended until now
         before = [record.content for record in study.directory.read()[0]]
         new = [record for record in found if record.content not in before]
         with closing(study.directory.log()) as log:
             log.append(new)
         tell(study, "import", f"{file.name}: {len(new)} new results of {len(found)}")
-    records = study.directory.read()[0]
-    plan = study.by_hand
-    done = {record.item_id for record in records}
+    done = study.done_by_hand()
     return Imported(
         new=len(new),
         known=len(found) - len(new),
-        planned=len(plan),
-        done=sum(trial.item_id in done for trial in plan),
-        deviations=deviations_of(study, plan, records),
+        planned=done.planned,
+        done=done.done,
+        deviations=deviations_of(study, study.directory.read()[0]),
     )
 
 
-def deviations_of(study: Study, plan: Sequence[HandTrial], records: Sequence[HandRecord]) -> tuple[Deviation, ...]:
+def deviations_of(study: Study, records: Sequence[HandRecord]) -> tuple[Deviation, ...]:
     """Return every way in which the trials by hand are not what was locked."""
-    return deviations(plan, records, tuple(study.config.policies), study.opened)
+    return deviations(study.by_hand, records, tuple(study.config.policies), study.opened)
 
 
 def write_hand_sheet(study: Study, folder: Path, catalog: Catalog, listener: Listener) -> list[Path]:
@@ -115,8 +114,8 @@ def unblind(study: Study) -> Study:
     """Open the codes, write down when that was, and return the study; a second time changes nothing."""
     if study.opened is not None:
         return study
-    entered = len({record.item_id for record in study.directory.read()[0]})
-    return tell(study, "unblind", f"{entered} of {len(study.by_hand)} trials by hand had a result")
+    done = study.done_by_hand()
+    return tell(study, "unblind", f"{done.done} of {done.planned} trials by hand had a result")
 
 
 def _read(file: Path) -> bytes:

@@ -3,57 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from vlassess.catalog import Catalog
 from vlassess.execution import StopSwitch
 from vlassess.exit_codes import COMPLETE, INCOMPLETE, INTERRUPTED, INVALID
-from vlassess.pipeline.planning import planned
 from vlassess.pipeline.runs import RunResult, resume, start
-from vlassess.pipeline.sameness import changes, conduct
-from vlassess.pipeline.transfer_planning import absent_checkpoints
-from vlassess.pipeline.transfer_store import RUNS, Study
+from vlassess.pipeline.transfer_audits import VIOLATED, audits_of
+from vlassess.pipeline.transfer_states import PartState, alike, runs_in, states_of
+from vlassess.pipeline.transfer_store import RUNS, Study, open_study
 from vlassess.plan import plan_hash
 from vlassess.records import RunDirectory, RunDirectoryError, StorageFullError
-from vlassess.schema.attempts import entries
-from vlassess.schema.config import BenchmarkSource, PolicySource, RunConfig
 from vlassess.schema.events import Listener
-from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import RunManifest, RunSource
-from vlassess.transfer import Part
 from vlassess_link.data import EpisodeRecord
 from vlassess_link.errors import VlassessError
-
-
-@dataclass(frozen=True)
-class PartState:
-    """How far one run of a study is.
-
-    Attributes:
-        part: Which.
-        config: What it runs, its output in the study's folder.
-        items: Its plan.
-        run: Its directory; None: it has not begun.
-        finished: Episodes with a result.
-        errors: Episodes whose last attempt ended in an error that is not the policy's.
-        absent: Checkpoints that it needs and that are not there.
-    """
-
-    part: Part
-    config: RunConfig
-    items: tuple[WorkItem, ...]
-    run: RunDirectory | None
-    finished: int
-    errors: int
-    absent: tuple[Path, ...]
-
-    @property
-    def complete(self) -> bool:
-        """Whether every episode has a result."""
-        return self.finished == len(self.items)
 
 
 @dataclass(frozen=True)
@@ -71,12 +37,6 @@ class Ran:
     problems: tuple[str, ...]
     interrupted: bool
     exit_code: int
-
-
-def states_of(study: Study) -> tuple[PartState, ...]:
-    """Return how far each run of a study is, from its files alone."""
-    known = list(_runs(study.path / RUNS))
-    return tuple(_state(study, part, known) for part in study.design.parts)
 
 
 def run_study(
@@ -106,6 +66,7 @@ def run_study(
     with study.directory.lock() as left:
         if left is not None:
             listener.note(left)
+        study = open_study(study.path)  # it may have been amended until now
         for state in _chosen(states_of(study), only):
             if state.complete or interrupted:
                 continue
@@ -125,10 +86,24 @@ def run_study(
             results[state.part.name] = result
             problems += [f"{state.part.name}: {reason}" for reason in result.reasons]
             interrupted = result.interrupted
-        complete = all(state.complete for state in states_of(study))
-    invalid = any(result.exit_code == INVALID for result in results.values())
+        states = states_of(study)
+    unsound = _invalid_before(study, _chosen(states, only), results)
+    problems += unsound
+    invalid = bool(unsound) or any(result.exit_code == INVALID for result in results.values())
+    complete = all(state.complete for state in states)
     code = INTERRUPTED if interrupted else INVALID if invalid else COMPLETE if complete else INCOMPLETE
     return Ran(results, tuple(problems), interrupted, code)
+
+
+def _invalid_before(study: Study, states: Iterable[PartState], now: Mapping[str, RunResult]) -> list[str]:
+    """Return a sentence about each invalid cell of the runs that were not run now: they said it when they were."""
+    return [
+        f"{state.part.name}: {line.cell} with {line.policy} is invalid: {line.sentence}"
+        for state in states
+        if state.part.name not in now
+        for line in audits_of(study, (state,))
+        if line.verdict == VIOLATED
+    ]
 
 
 def _chosen(states: tuple[PartState, ...], only: tuple[str, ...]) -> tuple[PartState, ...]:
@@ -158,39 +133,6 @@ def _begun_or_resumed(
     return start(state.config, catalog, listener, stop)
 
 
-def _state(study: Study, part: Part, known: list[RunDirectory]) -> PartState:
-    assert study.spec is not None
-    config = part.config.model_copy(update={"output": study.path.resolve() / RUNS})
-    items = planned(config, study.spec)
-    run = _run_of(part, plan_hash(items), config, known)
-    few = study.config.few_shot
-    absent = absent_checkpoints(part, None if few is None else few.folder)
-    if run is None:
-        return PartState(part, config, items, None, 0, 0, absent)
-    counted = [entry.record for entry in entries(items, run.records().records) if entry.record is not None]
-    finished = sum(record.final for record in counted)
-    broken = sum(record.error is not None and not record.final for record in counted)
-    return PartState(part, config, items, run, finished, broken, absent)
-
-
-def _runs(folder: Path) -> Iterator[RunDirectory]:
-    """Yield every run in a folder, oldest first; hidden folders, and those without a manifest, were never finished."""
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if not path.name.startswith(".") and (path / RunDirectory.FILE).is_file():
-            yield RunDirectory.open(path)
-
-
-def _run_of(part: Part, digest: str, config: RunConfig, known: list[RunDirectory]) -> RunDirectory | None:
-    same = [
-        run
-        for run in known
-        if run.manifest.config.name == part.name
-        and run.manifest.plan_hash == digest
-        and _alike(run.manifest.config, config)
-    ]
-    return same[-1] if same else None
-
-
 def _carried(study: Study, state: PartState) -> RunDirectory | None:
     """Return a run that begins with what an earlier plan of this part has finished; None where there is nothing.
 
@@ -198,28 +140,13 @@ def _carried(study: Study, state: PartState) -> RunDirectory | None:
     copied, and where they are from is in the new run's manifest.
     """
     wanted = {item.item_id for item in state.items}
-    for old in reversed(list(_runs(study.path / RUNS))):
-        if old.manifest.config.name != state.part.name or not _alike(old.manifest.config, state.config):
+    for old in reversed(list(runs_in(study.path / RUNS))):
+        if old.manifest.config.name != state.part.name or not alike(old.manifest.config, state.config):
             continue
         records = [record for record in old.records().records if record.item_id in wanted]
         if any(record.final for record in records):
             return _copied(old, records, state)
     return None
-
-
-def _alike(old: RunConfig, new: RunConfig) -> bool:
-    """Return whether what both run is run alike: the same benchmark, and the same policy under each label of both.
-
-    A policy that answers at a url may have moved; whether it is the same is asked of it before it goes on.
-    """
-    if any(changes(conduct(old), conduct(new))) or _source(old.benchmark) != _source(new.benchmark):
-        return False
-    shared = [(old.policies[label], new.policies[label]) for label in new.policies if label in old.policies]
-    return all(one.url or other.url or _source(one) == _source(other) for one, other in shared)
-
-
-def _source(side: BenchmarkSource | PolicySource) -> tuple[str | None, ...]:
-    return tuple(getattr(side, name, None) for name in ("name", "target", "interpreter", "serve", "local"))
 
 
 def _copied(old: RunDirectory, records: list[EpisodeRecord], state: PartState) -> RunDirectory:

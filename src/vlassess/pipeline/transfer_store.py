@@ -61,6 +61,19 @@ class StudyDirectory(Directory[StudyManifest, HandTrial, HandRecord]):
 
 
 @dataclass(frozen=True)
+class Done:
+    """How many of the planned trials have a result."""
+
+    done: int
+    planned: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether all have."""
+        return self.done == self.planned
+
+
+@dataclass(frozen=True)
 class Study:
     """A locked study as it stands: the plan with its amendments.
 
@@ -115,7 +128,13 @@ class Study:
     @property
     def whole_trials_locked(self) -> bool:
         """Whether the lock holds code, cell and start of every trial by hand, not its number alone."""
-        return all(one.plan_digest is not None for one in (self.directory.manifest, *self.amendments))
+        locked = [self.directory.manifest.plan_digest, *(amendment.plan_digest for amendment in self.amendments)]
+        return None not in locked
+
+    def done_by_hand(self) -> Done:
+        """Return how many of the trials by hand that are planned now have a result."""
+        entered = {record.item_id for record in self.directory.read()[0]}
+        return Done(sum(trial.item_id in entered for trial in self.by_hand), len(self.by_hand))
 
 
 def lock_study(plan: StudyPlan) -> Study:
@@ -163,8 +182,8 @@ def open_study(path: Path) -> Study:
     return Study(directory, amendments, _read_lines(path / EVENTS, Event), key, design, spec, trials)
 
 
-def amend(study: Study, plan: StudyPlan, changes: Sequence[str], reason: str, finished: int) -> Study:
-    """Add an amendment and return the study as it stands then.
+def append_amendment(study: Study, plan: StudyPlan, changes: Sequence[str], reason: str, finished: int) -> Study:
+    """Write an amendment down and return the study as it stands then; the caller holds the study's lock.
 
     Args:
         study: What is changed.
@@ -172,12 +191,7 @@ def amend(study: Study, plan: StudyPlan, changes: Sequence[str], reason: str, fi
         changes: What was changed, for people.
         reason: Why.
         finished: Trials that have a result.
-
-    Raises:
-        StudyError: a rule of the protocol is broken.
     """
-    if plan.refused:
-        raise StudyError("the amendment breaks a rule", [f"{check.rule}: {check.sentence}" for check in plan.refused])
     key = make_key(plan.design.config.policies, study.key.secret, study.key)
     trials = plan_by_hand(plan.design, key, study.by_hand)
     made = Amendment(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from vlassess.pipeline.factors import summary_of
-from vlassess.pipeline.transfer_running import PartState
+from vlassess.pipeline.transfer_states import PartState
 from vlassess.pipeline.transfer_store import Study
 from vlassess.schema.attempts import Entry, entries
 from vlassess.schema.cells import key_of
 from vlassess.schema.study import StudyCell
-from vlassess.schema.transfer import AuditLine, Trial
+from vlassess.schema.transfer import Trial
 from vlassess.transfer import HandRecord, HandTrial, as_planned, control_of, first_of_each, shared_suites
 from vlassess_link.specs import BenchmarkSpec
 
@@ -33,29 +32,6 @@ def trials_by_hand(study: Study) -> list[Trial]:
     plan = study.by_hand
     done = {record.item_id: record for record in first_of_each(study.directory.read()[0])}
     return [found for trial in plan for found in _by_hand(study, trial, done.get(trial.item_id))]
-
-
-def audits_of(study: Study, states: Iterable[PartState]) -> tuple[AuditLine, ...]:
-    """Return what the audit says of every cell that has been run."""
-    found = []
-    for state in states:
-        if state.run is None:
-            continue
-        if state.config.cells:
-            summary = summary_of(state.items, state.run.records().records, state.run.manifest, state.run.path)
-            found += [
-                AuditLine(policy.label, cell.name, cell.audit.verdict, "; ".join(cell.audit.reasons))
-                for policy in summary.policies
-                for cell in policy.factors
-            ]
-        elif state.part.role == "cells":
-            found += [
-                AuditLine(label, cell.name, "cannot be audited", f"{cell.suite} is a suite, no factor of the benchmark")
-                for label in state.config.policies
-                for cell in study.design.cells
-                if cell.suite is not None
-            ]
-    return tuple(found)
 
 
 def _of_part(study: Study, state: PartState) -> Iterator[Trial]:

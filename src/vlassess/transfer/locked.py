@@ -147,7 +147,7 @@ def sealed(made: L) -> L:
 
 
 def plan_digest(trials: Sequence[HandTrial]) -> str:
-    """Return the digest of trials by hand in their order; any change of number, code, cell, start or block changes it."""
+    """Return the digest of whole trials by hand in their order: number, code, cell, start and block."""
     return content_hash([to_json(trial) for trial in trials])
 
 
