@@ -230,7 +230,8 @@ def _told(account: StudyAccount) -> Iterator[tuple[str, str]]:
     planned = sum(run.planned for run in account.runs)
     if planned:
         done = sum(run.finished for run in account.runs)
-        yield "simulated episodes", f"{done} of {planned} have a result, with the controls that only the audit needs ({duration(account.seconds)} of simulation)"
+        spent = duration(account.seconds)
+        yield "simulated episodes", f"{done} of {planned} have a result, controls that the audit needs included ({spent})"
     if account.by_hand:
         yield "trials by hand", f"{account.by_hand_done} of {account.by_hand} have a result"
     kept = [check.rule for check in account.checks if check.verdict == "ok"]

@@ -180,9 +180,9 @@ def retention_caption(retention: Sequence[RetentionFinding], curves: Sequence[Cu
 
 
 def retention_sentences(retention: Sequence[RetentionFinding]) -> Iterator[str]:
-    """Yield, for each adaptation method, what is retained, what is forgotten, and what is not decided."""
-    for policy, method in dict.fromkeys((one.policy, one.method) for one in retention):
-        own = [one for one in retention if (one.policy, one.method) == (policy, method)]
+    """Yield, for each adaptation method and suite, what is retained, what is forgotten, and what is not decided."""
+    for policy, method, suite in dict.fromkeys((one.policy, one.method, one.suite) for one in retention):
+        own = [one for one in retention if (one.policy, one.method, one.suite) == (policy, method, suite)]
         parts = []
         for verdict in ("retained", "forgotten", "lower", "not shown"):
             told = [one for one in own if one.verdict == verdict]
@@ -192,7 +192,7 @@ def retention_sentences(retention: Sequence[RetentionFinding]) -> Iterator[str]:
         needed = [one.needed for one in own if one.verdict == "not shown" and one.needed is not None]
         more = f"; if nothing was lost, about {max(needed)} pairs would show it" if needed else ""
         if parts:
-            yield f"{policy} adapted by {method}, on the seen tasks: {'; '.join(parts)}{more}."
+            yield f"{policy} adapted by {method}, on the seen suite {suite}: {'; '.join(parts)}{more}."
 
 
 def help_caption(rows: Sequence[InterventionFinding]) -> Caption:
