@@ -231,7 +231,7 @@ def _told(account: StudyAccount) -> Iterator[tuple[str, str]]:
     if planned:
         done = sum(run.finished for run in account.runs)
         spent = duration(account.seconds)
-        yield "simulated episodes", f"{done} of {planned} have a result, controls that the audit needs included ({spent})"
+        yield "simulated episodes", f"{done} of {planned} have a result, controls for the audit included ({spent})"
     if account.by_hand:
         yield "trials by hand", f"{account.by_hand_done} of {account.by_hand} have a result"
     kept = [check.rule for check in account.checks if check.verdict == "ok"]
