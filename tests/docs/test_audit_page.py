@@ -39,6 +39,9 @@ def test_the_page_runs_as_written(tmp_path: Path) -> None:
                 assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
                 said += squeezed(done.stdout)
     assert said == shown
+    kit = ("-m", "vlassess_link.testing", "benchmark", "lamp.py:Lamp")
+    done = subprocess.run([sys.executable, *kit], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stdout
 
 
 def test_the_cells_of_the_page_are_cells(tmp_path: Path) -> None:

@@ -125,6 +125,20 @@ def test_another_type_than_the_contracts_is_named(method: str, words: str) -> No
     assert (result.status, words in result.reason) == ("failed", True), result.reason
 
 
+class Blind(FakeBenchmark):
+    """Cannot do without its camera."""
+
+    def make_obs(self, raw: RawObservation) -> Observation:
+        obs = super().make_obs(raw)
+        return dataclasses.replace(obs, images={"front": obs.images["front"]})
+
+
+def test_where_a_subject_raised_is_said() -> None:
+    (result,) = run_benchmark_kit(BenchmarkSubject(Blind), ["observation_matches_spec"]).results
+    assert result.reason.startswith("KeyError in make_obs (test_benchmark_kit.py, line ")
+    assert result.reason.endswith("): 'front'")
+
+
 @pytest.mark.parametrize(
     ("spec", "words"),
     [({"tasks": ()}, "declares no task"), ({"action": Layout(()), "hold_action": None}, "declares no action")],

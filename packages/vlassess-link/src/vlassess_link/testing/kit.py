@@ -6,6 +6,7 @@ returns where the contract holds. Whatever else comes out of the subject's own c
 
 from __future__ import annotations
 
+import os
 import time
 import traceback
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from vlassess_link.errors import (
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 NOT_TRIED = "not tried: "
+OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+"""Where the code lies that is not the subject's."""
 
 SILENT = (InferenceTimeout, ConnectionLost, PolicyHangs, PolicyUnavailable)
 """After these nobody answers any more, and every further check would only wait as long again."""
@@ -191,10 +194,19 @@ def _run(
         status, reason = FAILED, str(broken)
     except fence as error:
         raised = error
-        status, reason = FAILED, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        status, reason = FAILED, f"{type(error).__name__}{_where(error)}{f': {error}' if str(error) else ''}"
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))[-4000:]
     seconds = round(time.perf_counter() - begin, 6)
     return CheckResult(check.name, check.sentence, status, " ".join(reason.split()), seconds, trace), raised
+
+
+def _where(error: BaseException) -> str:
+    """Return in which function of the subject's it was raised, as words; empty where none of its code was running."""
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in frames if not os.path.abspath(frame.filename).startswith(OWN)]
+    if not theirs:
+        return ""
+    return f" in {theirs[0].name} ({os.path.basename(theirs[0].filename)}, line {theirs[0].lineno})"
 
 
 def expect(holds: Any, broken: str) -> None:
