@@ -30,6 +30,8 @@ from vlassess.robustness.verdicts import Robust
 
 GROWTH = 1.3
 """By which the largest slopes are multiplied, again and again, until a probe is found."""
+TOGETHER = 5
+"""Probes that are chosen at once, even if they are made one after the other."""
 LARGEST_GROWTH = 60
 """How often at most."""
 ROUNDING = 1e-9
@@ -125,12 +127,15 @@ class CoverageSearch(HoelderSearch):
             bounds[stand.interval] = np.inf
             below = np.flatnonzero(bounds < partition.bound(stand.interval))
             below = below[np.argsort(bounds[below], kind="stable")]
-            lowest: list[int] = below[: min(self.ramp.room(), self._probes)].tolist()
+            room = self.ramp.room()
+            lowest: list[int] = below[: min(max(room, TOGETHER), self._probes)].tolist()
             if lowest:
                 self._probes -= len(lowest)
-                yield from self._split(
-                    lowest, [rounded(partition.left(one) + float(offsets[one]), partition.width(one)) for one in lowest]
-                )
+                for first in range(0, len(lowest), room):
+                    some = lowest[first : first + room]
+                    places = [partition.left(one) + float(offsets[one]) for one in some]
+                    widths = [partition.width(one) for one in some]
+                    yield from self._split(some, [rounded(*one) for one in zip(places, widths, strict=True)])
                 return
             self._grown += 1
         self._probes = 0

@@ -101,11 +101,11 @@ class Run:
         self._positions += positions
         self._rows += rows
         self._ramp.told = len(self._rows)
-        lowest = [min(row) for row in rows]
-        value = min(lowest)
-        self._smallest = min(self._smallest, value)
+        value = min(map(min, rows))
+        if value < self._smallest:
+            self._smallest = value
         if value < -self.settings.noise:
-            self._found(lowest.index(value), rows)
+            self._found([min(row) for row in rows].index(value), rows)
         else:
             self._go_on(rows)
 
