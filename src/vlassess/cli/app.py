@@ -100,7 +100,7 @@ def plan(options: PlanOptions) -> int:
 )
 @takes(CheckOptions)
 def check(options: CheckOptions) -> int:
-    """Check what both sides of a config, or one side alone, declare of their conventions; runs no episode."""
+    """Check what both sides of a config declare of their conventions, or try out one side with its conformance kit."""
     from vlassess.cli.checking import check
 
     return check(options)

@@ -364,3 +364,43 @@ def test_readers_say_what_is_wrong(tmp_path: Path) -> None:
     (root / "meta" / "info.json").write_text("{", encoding="utf-8")
     with pytest.raises(DatasetError, match="is not JSON"):
         LeRobotReader(root)
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        ({"fps": 0}, "has 0 frames per second"),
+        ({"fps": None}, "is not as the format has it"),
+        ({"features": []}, "is not as the format has it"),
+        ({"features": {"action": {}}}, "is not as the format has it .KeyError: 'dtype'"),
+        ({"data_path": "{nothing}"}, "is not as the format has it .KeyError: 'nothing'"),
+        ({"data_path": None}, "restore the file"),
+        ({"video_path": None}, "restore the file"),
+    ],
+)
+def test_a_description_that_cannot_be_is_refused(tmp_path: Path, broken: dict[str, Any], says: str) -> None:
+    root = write(tmp_path / "set", [demonstration()])
+    info = {**told(root, "info.json"), **broken}
+    (root / "meta" / "info.json").write_text(json.dumps(info), encoding="utf-8")
+    with pytest.raises(DatasetError, match=says):
+        LeRobotReader(root)
+
+
+@pytest.mark.parametrize("left", [None, 0, 100, 1500])
+def test_a_video_that_is_not_whole_is_named(tmp_path: Path, left: int | None) -> None:
+    root = write(tmp_path / "set", [demonstration(n, 20) for n in range(3)])
+    (video,) = root.rglob("*.mp4")
+    whole = video.read_bytes()
+    video.unlink()
+    if left is not None:
+        video.write_bytes(whole[:left])
+    with pytest.raises(DatasetError, match=r"file-000\.mp4 (cannot be read|has \d+ of the 20 pictures)"):
+        [LeRobotReader(root).pictures(n, FRONT) for n in range(3)]
+
+
+def test_a_table_that_lacks_a_feature_is_named(tmp_path: Path) -> None:
+    root = write(tmp_path / "set", [demonstration()])
+    (table,) = (root / "data").rglob("*.parquet")
+    pd.read_parquet(table).drop(columns="action").to_parquet(table)
+    with pytest.raises(DatasetError, match=r"lacks action, which meta/info\.json declares"):
+        LeRobotReader(root).arrays(0)

@@ -62,12 +62,10 @@ class LeRobotReader:
         if info.get("codebase_version") != names.CODEBASE:
             version = info.get("codebase_version")
             raise DatasetError(f"{root} is a LeRobotDataset {version}; convert it to {names.CODEBASE} with lerobot")
-        self.fps: float = info["fps"]
-        self.features: Mapping[str, Mapping[str, Any]] = info["features"]
+        self.fps, self.features, self._paths = _described(info, root / names.INFO_PATH)
         self.cameras = tuple(key for key, one in self.features.items() if one["dtype"] in ("video", "image"))
         self.tasks = _tasks(root / names.TASKS_PATH)
         self.episodes = _episodes(root)
-        self._paths = (info["data_path"], info["video_path"])
         self._table = lru_cache(maxsize=8)(_open)
         self._groups: dict[Path, int] = {}
         for episode in self.episodes:
@@ -81,11 +79,15 @@ class LeRobotReader:
         """Return every feature of an episode but pictures: (n, D), or (n,) for one number.
 
         Raises:
-            DatasetError: its rows are not where ``meta/episodes`` says.
+            DatasetError: its rows are not where ``meta/episodes`` says, or lack a feature.
         """
         episode = self.episodes[index]
-        table = self._rows(episode, [key for key in self.features if key not in self.cameras])
+        wanted = [key for key in self.features if key not in self.cameras]
+        table = self._rows(episode, wanted)
         found = {name: _array(table.column(name)) for name in table.column_names}
+        lacking = [name for name in wanted if name not in found]
+        if lacking:
+            raise DatasetError(f"{self._data(episode)} lacks {', '.join(lacking)}, which {names.INFO_PATH} declares")
         if len(table) != episode.length or (found[names.EPISODE] != index).any():
             raise DatasetError(f"{self._data(episode)} has not the rows of episode {index}; it is damaged")
         return found
@@ -98,7 +100,7 @@ class LeRobotReader:
             camera: One of `cameras`.
 
         Raises:
-            DatasetError: the pictures are not all there.
+            DatasetError: the pictures are not all there, or cannot be read.
         """
         episode = self.episodes[index]
         if self.features[camera]["dtype"] == "image":
@@ -108,7 +110,10 @@ class LeRobotReader:
         path = self.root / self._paths[1].format(
             video_key=camera, chunk_index=place["chunk_index"], file_index=place["file_index"]
         )
-        found = list(frames_of(path, round(place["from_timestamp"] * self.fps), episode.length))
+        try:
+            found = list(frames_of(path, round(place["from_timestamp"] * self.fps), episode.length))
+        except (OSError, ValueError, IndexError, TypeError) as error:  # also: no stream in it, or one without a rate
+            raise DatasetError(f"{path} cannot be read ({error}); the data set is not whole") from error
         if len(found) < episode.length:
             raise DatasetError(f"{path} has {len(found)} of the {episode.length} pictures of episode {index}")
         return np.stack(found)
@@ -129,6 +134,24 @@ class LeRobotReader:
                 return found
         first = self.episodes[self._groups[path]].first
         return table.read(columns).slice(episode.first - first, episode.length)
+
+
+def _described(info: Mapping[str, Any], path: Path) -> tuple[float, Mapping[str, Mapping[str, Any]], tuple[str, str]]:
+    """Return frames per second, features, and the patterns of table and video files.
+
+    Raises:
+        DatasetError: one of them is not there, or cannot be what it says.
+    """
+    try:
+        fps, features, paths = float(info["fps"]), info["features"], (info["data_path"], info["video_path"])
+        for pattern in paths:
+            (pattern or "").format(video_key="", chunk_index=0, file_index=0)
+        dtypes = [one["dtype"] for one in features.values()]
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise DatasetError(f"{path} is not as the format has it ({type(error).__name__}: {error})") from error
+    if not 0 < fps < np.inf or not paths[0] or ("video" in dtypes and not paths[1]):
+        raise DatasetError(f"{path} has {fps:g} frames per second and the paths {paths}; restore the file")
+    return fps, features, paths
 
 
 def _open(path: Path) -> Any:
