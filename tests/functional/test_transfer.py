@@ -113,6 +113,35 @@ def test_every_trial_is_one_of_its_role_and_the_numbers_are_those_of_the_runs(wh
     assert all(not ranking.supported for ranking in found.rankings)
 
 
+def alter(study: Study, part: str, number: int) -> None:
+    """Move the measured start of one control of a run, as a simulator does that ignores its seed."""
+    (file,) = (study.path / "runs").glob(f"{part}-2*/episodes.jsonl")
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    line = [line for line in lines if not line["perturbation"]][number]
+    line["initial_state"]["x"] = [line["initial_state"]["x"][0] + 1e-3]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def test_a_trial_that_began_elsewhere_is_in_no_pair_and_that_is_told(tmp_path: Path) -> None:
+    few = {**values_of()["few_shot"], "k": [1]}
+    study = locked(tmp_path, cells=["light=dark"], few_shot=few, retention={"suites": ["walk"]})
+    assert run_study(study, CATALOG, QUIET).exit_code == 0
+    found = analyse(study).analysis
+    assert ([one.change.pairs for one in found.every.retention], found.every.curves[0].matched) == ([4], True)
+    assert not [note for note in found.notes if "measured" in note]
+    alter(study, "few-shot-full-1", 2)
+    found = analyse(study).analysis
+    (kept,) = found.every.retention
+    assert (kept.change.pairs, kept.before.n, kept.after.n) == (3, 3, 3)
+    told = [note for note in found.notes if "measured" in note or "refuted" in note]
+    assert told[0].startswith("1 of 28 trials did not begin in the measured state of the others with their key")
+    assert told[1:] == [
+        "both, walk, full, K = 1: +0 points over 3 pairs, not shown; "
+        "with the refuted pairs +0 points over 4 pairs, not shown."
+    ]
+    assert "in the measured state of the others" in write_study_report(study).read_text(encoding="utf-8")
+
+
 def test_what_was_not_delivered_alone_is_in_no_finding_but_is_named(tmp_path: Path) -> None:
     study = locked(
         tmp_path, benchmark={"target": f"{FACTORS}:Factors", "params": {"broken": "moves_too"}}, few_shot=None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from vlassess.pipeline.transfer_starts import refuted_starts
 from vlassess.pipeline.transfer_states import PartState
 from vlassess.pipeline.transfer_store import Study
 from vlassess.schema.attempts import Entry, entries
@@ -19,9 +20,15 @@ def simulated_trials(study: Study, states: Iterable[PartState]) -> list[Trial]:
     """Return every simulated trial of a study, those that were not run included.
 
     An episode that serves two ends - a cell that is the control of another, a frozen checkpoint that is K = 0 of the
-    curve, a control that is a seen task - is a trial for each.
+    curve, a control that is a seen task - is a trial for each. One whose measured initial state refutes its key has
+    a start of its own, and says so.
     """
-    return [trial for state in states for trial in _of_part(study, state)]
+    if study.spec is None:
+        return []
+    found = [(state, entry) for state in states for entry in _entries(state)]
+    refuted = refuted_starts((entry for _, entry in found), study.spec)
+    roles = _Roles(study, study.spec)
+    return [trial for state, entry in found for trial in roles.of(entry, _trial(entry, refuted), state)]
 
 
 def trials_by_hand(study: Study) -> list[Trial]:
@@ -34,18 +41,8 @@ def trials_by_hand(study: Study) -> list[Trial]:
     return [found for trial in plan for found in _by_hand(study, trial, done.get(trial.item_id))]
 
 
-def _of_part(study: Study, state: PartState) -> Iterator[Trial]:
-    assert study.spec is not None
-    records = [] if state.run is None else state.run.records().records
-    roles = _Roles(study, study.spec)
-    for entry in entries(state.items, records):
-        base = _trial(entry)
-        if state.part.role == "cells":
-            yield from roles.frozen(entry, base)
-        elif state.part.role == "few-shot":
-            yield from roles.adapted(entry, base, state)
-        else:
-            yield from roles.seen(entry, base, state)
+def _entries(state: PartState) -> tuple[Entry, ...]:
+    return entries(state.items, [] if state.run is None else state.run.records().records)
 
 
 class _Roles:
@@ -63,6 +60,15 @@ class _Roles:
         self._few = config.few_shot
         self._shared = shared_suites(config, study.design.starts, spec)
         self._controls = {control_of(cell): cell for cell in self._cells}
+
+    def of(self, entry: Entry, base: Trial, state: PartState) -> Iterator[Trial]:
+        """Yield an episode of a run: once for each end that it serves."""
+        if state.part.role == "cells":
+            yield from self.frozen(entry, base)
+        elif state.part.role == "few-shot":
+            yield from self.adapted(entry, base, state)
+        else:
+            yield from self.seen(entry, base, state)
 
     def frozen(self, entry: Entry, base: Trial) -> Iterator[Trial]:
         """Yield an episode of the cells: of each cell that it is of, and of each control."""
@@ -119,20 +125,21 @@ def _is_of(cell: StudyCell, key: tuple[tuple[str, str], ...], suite: str) -> boo
     return key == key_of({cell.axis: cell.level, **cell.within})
 
 
-def _trial(entry: Entry) -> Trial:
+def _trial(entry: Entry, refuted: Mapping[str, str]) -> Trial:
     record, episode = entry.record, entry.item.episode
     ended = "missing" if record is None else record.counts_as
     outcome = None if record is None else record.outcome
     return Trial(
         policy=entry.item.policy,
         role="control",
-        start_key=episode.pair_key,
+        start_key=refuted.get(entry.item.item_id, episode.pair_key),
         task=f"{episode.suite}/{episode.task}",
         success=ended == "success" if ended in ("success", "failure") else None,
         progress=None if outcome is None else outcome.progress,
         repeat=episode.repeat,
         seconds=None if record is None else record.seconds.get("total"),
         session="" if record is None else record.host,
+        refuted_key=episode.pair_key if entry.item.item_id in refuted else "",
     )
 
 

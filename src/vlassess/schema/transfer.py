@@ -50,6 +50,8 @@ class Trial:
         seconds: Wall time; None where it is not known.
         session: When and where it ran, where that is known; a pair over two sessions is counted and told.
         matched: False where the cell changes the start itself, so that it is no pair with its control.
+        refuted_key: The start that was planned, where the measured initial states refute that the trial began there,
+            or none was measured; ``start_key`` is then another, so that it pairs with none that did. Else "".
     """
 
     policy: str
@@ -71,6 +73,7 @@ class Trial:
     seconds: float | None = None
     session: str = ""
     matched: bool = True
+    refuted_key: str = ""
 
 
 @dataclass(frozen=True)

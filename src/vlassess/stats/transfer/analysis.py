@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from vlassess.schema.findings import Findings
+from vlassess.schema.findings import Findings, Gap
 from vlassess.schema.transfer import FlagEffect, Rules, Source, TransferAnalysis, Trial
 from vlassess.stats.budget import half_width, is_pilot
 from vlassess.stats.transfer.adaptation import curve_findings, retention_findings
@@ -39,7 +40,7 @@ def analyse_study(
     effects = tuple(_effects(every, unflagged, kept)) if unflagged is not None else ()
     on_robot = analyse_study(real, rules, source="robot") if real else None
     check = reality_check(kept, sorted(real, key=_order), _judge(rules)) if real else None
-    notes = (*_pilot(every, rules), *_notes(kept, every, flagged))
+    notes = (*_pilot(every, rules), *_notes(kept, every, flagged), *_refuted_notes(kept, every, rules))
     return TransferAnalysis(rules, every, unflagged, flagged, effects, source, on_robot, check, notes)
 
 
@@ -124,7 +125,9 @@ def _notes(trials: Sequence[Trial], found: Findings, flagged: int) -> Iterator[s
     across = sum(cell.gap.across_sessions for cell in found.cells)
     if across:
         yield f"{across} pairs of cell and control ran in different sessions; what changed between them is in the gaps."
-    unpaired = sorted({cell.cell for cell in found.cells if not cell.gap.paired and cell.gap.difference is not None})
+    changing = {trial.cell for trial in trials if not trial.matched}
+    compared = {cell.cell for cell in found.cells if not cell.gap.paired and cell.gap.difference is not None}
+    unpaired = sorted(changing & compared)
     if unpaired:
         yield f"Not paired with their controls, since they change the start: {', '.join(unpaired)}."
     alone = sorted({cell.cell for cell in found.cells if cell.verdict == "nothing to compare"})
@@ -136,3 +139,33 @@ def _notes(trials: Sequence[Trial], found: Findings, flagged: int) -> Iterator[s
             "Starts were repeated. Repeats of one start are not independent, so gaps and retention take whole starts; "
             "exact intervals of single rates, and curves, do not."
         )
+
+
+def _refuted_notes(trials: Sequence[Trial], found: Findings, rules: Rules) -> Iterator[str]:
+    """Yield how many trials are in no pair, since measured starts refute it, and what counting them would change."""
+    refuted = sum(bool(trial.refuted_key) for trial in trials)
+    if not refuted:
+        return
+    yield (
+        f"{refuted} of {found.trials} trials did not begin in the measured state of the others with their key, or "
+        "nobody measured it: they are in the rates, and in no pair with these."
+    )
+    keyed = [replace(one, start_key=one.refuted_key or one.start_key, refuted_key="") for one in trials]
+    with_them = dict(_compared(findings(sorted(keyed, key=_order), rules)))
+    for name, (gap, verdict) in _compared(found):
+        gap_with, verdict_with = with_them[name]
+        if (gap.pairs, gap.paired) != (gap_with.pairs, gap_with.paired):
+            yield f"{name}: {_told(gap)}, {verdict}; with the refuted pairs {_told(gap_with)}, {verdict_with}."
+
+
+def _compared(found: Findings) -> Iterator[tuple[str, tuple[Gap, str]]]:
+    for cell in found.cells:
+        yield f"{cell.policy}, {cell.cell}", (cell.gap, cell.verdict)
+    for one in found.retention:
+        yield f"{one.policy}, {one.suite}, {one.method}, K = {one.k}", (one.change, one.verdict)
+
+
+def _told(gap: Gap) -> str:
+    if gap.difference is None:
+        return "no pair"
+    return f"{100 * gap.difference:+.0f} points over {gap.pairs} {'pairs' if gap.paired else 'unpaired trials'}"

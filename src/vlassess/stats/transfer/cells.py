@@ -70,8 +70,11 @@ def intervention_findings(trials: Sequence[Trial], judge: Judge) -> tuple[Interv
 
 def _cell(inside: Sequence[Trial], control: Sequence[Trial], judge: Judge) -> CellFinding:
     first = inside[0]
-    gap = compare(inside, control, judge, first.matched)
-    if first.matched:
+    # Where measured states refute every pair, the arms are compared as independent ones.
+    refuted = any(one.refuted_key for one in (*inside, *control)) and not pairs_of(inside, control)
+    paired = first.matched and not refuted
+    gap = compare(inside, control, judge, paired)
+    if paired:
         progress, p_value = progress_gap(pairs_of(inside, control), judge)
     else:
         progress, p_value = unpaired_progress_gap(inside, control, judge)

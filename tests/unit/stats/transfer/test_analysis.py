@@ -209,3 +209,36 @@ def test_twenty_trials_are_called_a_pilot_and_two_hundred_are_not() -> None:
 def test_no_trial_is_no_finding() -> None:
     found = analyse_study([], RULES).every
     assert not any((found.cells, found.controls, found.curves, found.retention, found.rankings, found.interventions))
+
+
+def elsewhere(trials: list[Trial], *numbers: int) -> list[Trial]:
+    """Return the trials, of which some began at another start than was planned."""
+    return [
+        replace(trial, start_key=f"{trial.start_key}~1", refuted_key=trial.start_key) if index in numbers else trial
+        for index, trial in enumerate(trials)
+    ]
+
+
+def test_refuted_pairs_are_counted_out_and_told_with_and_without() -> None:
+    control, cell = ran(CONTROL, "1" * 10), ran(CELL, "0" * 6 + "1" * 4)
+    sound = analyse_study([*control, *cell], RULES)
+    assert (sound.every.cells[0].verdict, sound.notes[1:]) == ("worse than control", ())
+    found = analyse_study([*control, *elsewhere(cell, 0)], RULES)
+    (row,) = found.every.cells
+    assert (row.gap.pairs, row.verdict, row.share) == (9, "no difference shown", sound.every.cells[0].share)
+    assert found.notes[1:] == (
+        "1 of 20 trials did not begin in the measured state of the others with their key, or nobody measured it: they "
+        "are in the rates, and in no pair with these.",
+        "p, object=new: -56 points over 9 pairs, no difference shown; with the refuted pairs -60 points over 10 pairs, "
+        "worse than control.",
+    )
+
+
+def test_arms_of_which_every_pair_is_refuted_are_compared_unpaired() -> None:
+    control, cell = ran(CONTROL, "1" * 10), ran(CELL, "0" * 6 + "1" * 4)
+    for trials in ([*control, *elsewhere(cell, *range(10))], [*elsewhere(control, *range(10)), *cell]):
+        found = analyse_study(trials, RULES)
+        gap = found.every.cells[0].gap
+        assert (gap.paired, gap.pairs, gap.test) == (False, 10, "Boschloo, Newcombe interval")
+        assert "over 10 unpaired trials" in found.notes[-1]
+        assert not [note for note in found.notes if "change the start" in note]
