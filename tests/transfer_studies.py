@@ -64,12 +64,12 @@ def adapted(truth: Truth, starts: NDArray[np.float64], rng: np.random.Generator)
         return []
     policy = next(iter(truth.control))
     first = next(iter(truth.curves.values()))
-    trials = _arm(truth, starts, rng, first.s0, Trial(policy, "fewshot", "", None, cell="target"))
+    trials = _arm(truth, starts, rng, first.s0, Trial(policy, "few-shot", "", None, cell="target"))
     seen = rng.normal(size=truth.n)
     trials += _arm(truth, seen, rng, truth.seen, Trial(policy, "seen-before", "", None, suite="seen"))
     for method, curve in truth.curves.items():
         for k in truth.k[1:]:
-            like = Trial(policy, "fewshot", "", None, cell="target", k=k, method=method)
+            like = Trial(policy, "few-shot", "", None, cell="target", k=k, method=method)
             trials += _arm(truth, starts, rng, float(curve.at([k])[0]), like)
             after = truth.seen - truth.loss.get(method, 0.0)
             like = Trial(policy, "seen-after", "", None, suite="seen", k=k, method=method)

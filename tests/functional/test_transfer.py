@@ -100,7 +100,7 @@ def records_of(study: Study) -> dict[str, dict[str, object]]:
 
 def test_every_trial_is_one_of_its_role_and_the_numbers_are_those_of_the_runs(whole: Study) -> None:
     trials = simulated_trials(whole, states_of(whole))
-    roles = {role: [trial for trial in trials if trial.role == role] for role in ("cell", "control", "fewshot")}
+    roles = {role: [trial for trial in trials if trial.role == role] for role in ("cell", "control", "few-shot")}
     assert [len(found) for found in roles.values()] == [24, 8, 12]
     found = analyse(whole).analysis.every
     (dark,) = [cell for cell in found.cells if (cell.policy, cell.cell) == ("both", "light=dark")]

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from vlassess.comparison.effects import Sample, effect_of, paired_sample, unpaired_sample
 from vlassess.comparison.pairing import DIFFERS, ERROR, MISSING, NO_PARTNER, Start, compare_states
 from vlassess.schema.arms import Arm, Trial
-from vlassess.schema.cells import PlannedCell
+from vlassess.schema.cells import GapVerdict, PlannedCell
 from vlassess.schema.comparison import Design, Effect
 from vlassess.stats.many import holm
 from vlassess_link.specs import BenchmarkSpec
-
-GapVerdict = Literal["worse", "better", "no difference found", "nothing to compare"]
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from vlassess_link.errors import ContractError
 from vlassess_link.jsonable import to_json
 
 ANALYSIS, REPORT = "analysis.json", "report.html"
-ANALYSIS_SCHEMA = 1
+ANALYSIS_SCHEMA = 2
 DELTA = 0.10
 """Difference that a ranking is to tell apart where the study makes no claim: ten points."""
 
@@ -128,7 +128,7 @@ def _valid(trials: Sequence[Trial], audits: Sequence[AuditLine]) -> list[Trial]:
     return [
         trial
         for trial in trials
-        if trial.role not in ("cell", "fewshot") or (_run_label(trial), trial.cell) not in invalid
+        if trial.role not in ("cell", "few-shot") or (_run_label(trial), trial.cell) not in invalid
     ]
 
 

@@ -28,8 +28,9 @@ def refuted_starts(found: Iterable[Entry], spec: BenchmarkSpec) -> dict[str, str
     """Return, by item id, the key of the start of each episode that did not begin where the others of its key did.
 
     Of several states that were measured under one key, the most frequent one keeps it; episodes that agree in another
-    share another key; one that agrees with several is of the most frequent of them. An episode whose state nobody measured has a key of its own. Episodes of an axis that changes
-    the start itself are compared among themselves. Those without a result are left out.
+    share another key; one that agrees with several is of the most frequent of them. An episode whose state nobody
+    measured has a key of its own. Episodes of an axis that changes the start itself are compared among themselves.
+    Those without a result are left out.
 
     Args:
         found: Every episode of the study.

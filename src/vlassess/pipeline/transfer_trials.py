@@ -90,7 +90,7 @@ class _Roles:
                 matched=cell.suite is None and self._paired.get(cell.axis, False),
             )
             if self._few is not None and cell.name == self._few.cell and base.policy == self._few.policy:
-                yield replace(base, role="fewshot", cell=cell.name)
+                yield replace(base, role="few-shot", cell=cell.name)
         if self._is_seen(base.policy, key, suite):
             yield replace(base, role="seen-before", suite=suite)
 
@@ -102,7 +102,7 @@ class _Roles:
         told = replace(base, policy=self._few.policy, k=checkpoint.k, method=checkpoint.method)
         target = next(cell for cell in self._cells if cell.name == self._few.cell)
         if _is_of(target, key_of(episode.perturbation), episode.suite):
-            yield replace(told, role="fewshot", cell=target.name)
+            yield replace(told, role="few-shot", cell=target.name)
         elif episode.suite in self._shared:
             yield replace(told, role="seen-after", suite=episode.suite)
 

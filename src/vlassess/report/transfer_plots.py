@@ -151,7 +151,7 @@ def _tiles(axes: Axes, row: int, cells: Sequence[CellFinding], invalid: Invalid)
 
 
 def _star(cell: CellFinding) -> str:
-    return " *" if cell.verdict in ("worse than control", "better than control") else ""
+    return " *" if cell.verdict in ("worse", "better") else ""
 
 
 def _tile(axes: Axes, at: tuple[int, int], share: Share, words: tuple[str, str], crossed: bool = False) -> None:

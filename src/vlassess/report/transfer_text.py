@@ -72,18 +72,18 @@ def cell_sentences(cells: Sequence[CellFinding], invalid: Invalid) -> Iterator[s
     """Yield, for each policy, which factors break it, what its other cells leave open, and which are invalid."""
     for policy in dict.fromkeys(cell.policy for cell in cells):
         own = [cell for cell in cells if cell.policy == policy and (policy, cell.cell) not in invalid]
-        for verdict, word in (("worse than control", "lowered"), ("better than control", "raised")):
+        for verdict, word in (("worse", "lowered"), ("better", "raised")):
             told = sorted((one for one in own if one.verdict == verdict), key=lambda one: -abs(one.gap.difference or 0))
             if told:
                 names = some([f"{one.cell} ({points(one.gap.difference)} {span(one.gap.interval)})" for one in told])
                 yield f"{policy}: success is {word} by {names}."
-        left = [one for one in own if one.verdict == "no difference shown"]
+        left = [one for one in own if one.verdict == "no difference found"]
         if left:
             lowest = min((one.gap.interval.low for one in left if one.gap.interval is not None), default=None)
             hidden = (
                 "" if lowest is None or lowest >= 0 else f"; losses of up to {-100 * lowest:.0f} points may be there"
             )
-            yield f"{policy}: no difference is shown for {some([one.cell for one in left])}{hidden}."
+            yield f"{policy}: no difference is found for {some([one.cell for one in left])}{hidden}."
         void = [cell.cell for cell in cells if cell.policy == policy and (policy, cell.cell) in invalid]
         if void:
             yield f"{policy}: nothing may be concluded from {some(void)}, where more than the factor changed."
@@ -263,15 +263,13 @@ def headlines(found: TransferAnalysis, invalid: Invalid) -> tuple[str, ...]:
 def _cell_headlines(cells: Sequence[CellFinding], invalid: Invalid) -> Iterator[str]:
     for policy in dict.fromkeys(cell.policy for cell in cells):
         own = [cell for cell in cells if cell.policy == policy and (policy, cell.cell) not in invalid]
-        worse = sorted(
-            (cell for cell in own if cell.verdict == "worse than control"), key=lambda cell: cell.gap.difference or 0
-        )
-        left = sum(cell.verdict == "no difference shown" for cell in own)
+        worse = sorted((cell for cell in own if cell.verdict == "worse"), key=lambda cell: cell.gap.difference or 0)
+        left = sum(cell.verdict == "no difference found" for cell in own)
         if worse:
             names = some([f"{cell.cell} ({points(cell.gap.difference)})" for cell in worse], 3)
-            yield f"{policy}: {names} lower success; for {left} of {len(own)} cells no difference is shown."
+            yield f"{policy}: {names} lower success; for {left} of {len(own)} cells no difference is found."
         elif own:
-            yield f"{policy}: no cell is shown to lower success; for {left} of {len(own)} no difference is shown."
+            yield f"{policy}: no cell is shown to lower success; for {left} of {len(own)} no difference is found."
 
 
 def plain(found: tuple[float, float] | None) -> str:

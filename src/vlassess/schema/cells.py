@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 CellKey = tuple[tuple[str, str], ...]
 """A perturbation as sorted (axis, level) pairs; empty for the control of the benchmark's own scene."""
+
+GapVerdict = Literal["worse", "better", "no difference found", "nothing to compare"]
+"""What may be said of a cell beside its control: decided by the corrected p-value at alpha."""
 
 
 @dataclass(frozen=True)

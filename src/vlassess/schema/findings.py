@@ -8,22 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from vlassess.schema.cells import GapVerdict
 from vlassess.schema.interval import Interval
 
-Role = Literal["cell", "control", "seen-before", "seen-after", "fewshot"]
+TrialRole = Literal["cell", "control", "seen-before", "seen-after", "few-shot"]
 """What a trial is for.
 
 * ``cell``: the frozen checkpoint, K = 0, in a cell that differs from its control in one axis.
 * ``control``: the frozen checkpoint, K = 0, on the seen task in the scene of the cells that name this control.
-* ``fewshot``: the target task after adaptation with ``k`` demonstrations by ``method``; ``k`` = 0 is the frozen
+* ``few-shot``: the target task after adaptation with ``k`` demonstrations by ``method``; ``k`` = 0 is the frozen
   checkpoint on the same task, and with ``method`` None counts for every method of its policy. Where there is no such
   trial, those of the ``cell`` of the target's name are K = 0.
 * ``seen-before``: the frozen checkpoint on the suite of tasks that it was trained on.
 * ``seen-after``: the same suite after adaptation with ``k`` demonstrations by ``method``.
 """
-
-CellVerdict = Literal["worse than control", "better than control", "no difference shown", "nothing to compare"]
-"""What may be said of a cell: decided by the corrected p-value at alpha."""
 
 RetentionVerdict = Literal["retained", "forgotten", "lower", "not shown", "nothing to compare"]
 """``retained``: the loss is shown to be smaller than the margin. ``forgotten``: it is shown to be larger. ``lower``: a
@@ -116,7 +114,7 @@ class CellFinding:
     gap: Gap
     progress_gap: Average
     progress_p: float | None
-    verdict: CellVerdict
+    verdict: GapVerdict
     unfinished: int
 
 
@@ -183,7 +181,7 @@ class InterventionFinding:
 
     policy: str
     cell: str
-    role: Role
+    role: TrialRole
     intervened: Share
     per_trial: float | None
     unaided: Share

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from vlassess.schema.findings import Findings, Role, Share
+from vlassess.schema.findings import Findings, Share, TrialRole
 from vlassess.schema.interval import Interval
 
 Correction = Literal["holm", "benjamini-hochberg", "none"]
@@ -33,7 +33,7 @@ class Trial:
         start_key: The matched initial state, the same for every policy, cell and K that shares it (the task is part
             of it); unique within (policy, role, cell or suite, k, method) but for repeats.
         success: None where it broke for reasons that are not the policy's, or has not been run: in no rate.
-        cell: Name of the cell; for ``control`` the name of the control, for ``fewshot`` that of the target task; ""
+        cell: Name of the cell; for ``control`` the name of the control, for ``few-shot`` that of the target task; ""
             for the seen suite.
         axis: The one axis that a cell varies; "" for other roles. Cells of a benchmark without factors name a suite
             here.
@@ -55,7 +55,7 @@ class Trial:
     """
 
     policy: str
-    role: Role
+    role: TrialRole
     start_key: str
     success: bool | None
     cell: str = ""

@@ -19,7 +19,7 @@ EVERY = "*"
 CONTROL = "control"
 """What people read of the control of the benchmark's own scene."""
 
-Role = Literal["cells", "few-shot", "retention"]
+PartRole = Literal["cells", "few-shot", "retention"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Part:
     """
 
     name: str
-    role: Role
+    role: PartRole
     config: RunConfig
     checkpoint: Checkpoint | None = None
 

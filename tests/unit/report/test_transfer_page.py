@@ -120,7 +120,7 @@ def test_what_may_be_concluded_is_told_of_cells_and_retention() -> None:
     found = analysed(study()).every
     cells = list(cell_sentences(found.cells, frozenset()))
     assert cells[0].startswith("strong: success is lowered by camera=far (-")
-    assert "no difference is shown for" in cells[1]
+    assert "no difference is found for" in cells[1]
     assert "may be there" in cells[1]
     retention = " ".join(retention_sentences(found.retention))
     assert "forgotten (a loss above 10 points is shown)" in retention

@@ -36,7 +36,7 @@ FROZEN = "frozen"
 
 def curve_findings(trials: Sequence[Trial], judge: Judge) -> tuple[CurveFinding, ...]:
     """Return the few-shot curve of every policy, target and adaptation method."""
-    targets = grouped([one for one in trials if one.role == "fewshot"], lambda trial: (trial.policy, trial.cell))
+    targets = grouped([one for one in trials if one.role == "few-shot"], lambda trial: (trial.policy, trial.cell))
     found = []
     for (policy, target), own in targets.items():
         zero = [trial for trial in own if trial.k == 0]

@@ -102,7 +102,7 @@ def _effects(every: Findings, unflagged: Findings, trials: Iterable[Trial]) -> I
 def _names(trial: Trial) -> list[tuple[str, str]]:
     if trial.role == "seen-after":
         return [(trial.policy, f"{trial.suite}, {trial.method}, K = {trial.k}")]
-    if trial.role == "fewshot":
+    if trial.role == "few-shot":
         return [(trial.policy, f"{trial.cell}, {trial.method}")]
     return [(trial.policy, trial.cell)]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from vlassess.schema.cells import GapVerdict
 from vlassess.schema.findings import (
     CellFinding,
-    CellVerdict,
     ControlFinding,
     Gap,
     InterventionFinding,
@@ -95,10 +95,10 @@ def _cell(inside: Sequence[Trial], control: Sequence[Trial], judge: Judge) -> Ce
     )
 
 
-def _verdict(row: CellFinding, p_value: float | None, judge: Judge) -> CellVerdict:
+def _verdict(row: CellFinding, p_value: float | None, judge: Judge) -> GapVerdict:
     way = row.progress_gap.mean if judge.rules.test == "progress" else row.gap.difference
     if p_value is None or way is None:
         return "nothing to compare"
     if p_value > judge.rules.alpha or way == 0:
-        return "no difference shown"
-    return "better than control" if way > 0 else "worse than control"
+        return "no difference found"
+    return "better" if way > 0 else "worse"

@@ -35,7 +35,7 @@ def test_a_gap_is_that_of_the_pairs_and_statsmodels_test() -> None:
     assert (found.gap.only_first, found.gap.only_second, found.gap.pairs) == (2, 14, 40)
     assert found.gap.difference == pytest.approx(-12 / 40)
     assert found.gap.p_value == pytest.approx(mcnemar([[16, 2], [14, 8]], exact=True).pvalue)
-    assert found.verdict == "worse than control"
+    assert found.verdict == "worse"
 
 
 def test_p_values_are_corrected_over_the_cells_of_a_policy() -> None:
@@ -45,9 +45,9 @@ def test_p_values_are_corrected_over_the_cells_of_a_policy() -> None:
     cells = findings(trials, RULES).cells
     assert [cell.gap.p_value for cell in cells] == pytest.approx([2 / 64] * 3)
     assert [cell.gap.corrected for cell in cells] == pytest.approx([6 / 64] * 3)
-    assert {cell.verdict for cell in cells} == {"no difference shown"}
+    assert {cell.verdict for cell in cells} == {"no difference found"}
     raw = findings(trials, replace(RULES, correction="none")).cells
-    assert {cell.verdict for cell in raw} == {"worse than control"}
+    assert {cell.verdict for cell in raw} == {"worse"}
 
 
 def test_what_has_no_result_is_in_no_rate_and_in_no_pair() -> None:
@@ -81,7 +81,7 @@ def test_flagged_trials_stay_in_and_the_result_without_them_stands_beside() -> N
     assert found.unflagged.cells[0].share.n == 10
     effect = found.flag_effects[0]
     assert (effect.flagged, effect.rate, effect.rate_without) == (10, 0.5, 1.0)
-    assert (effect.verdict, effect.verdict_without) == ("worse than control", "no difference shown")
+    assert (effect.verdict, effect.verdict_without) == ("worse", "no difference found")
 
 
 def test_interventions_are_an_outcome_of_their_own() -> None:
@@ -109,7 +109,7 @@ def test_retention_is_shown_lost_or_left_open() -> None:
 def test_a_cell_is_k_0_of_the_curve_to_its_target() -> None:
     trials = ran(CELL, "1000" * 10)
     for k, outcomes in ((5, "1100" * 10), (20, "1110" * 10)):
-        trials += ran(Trial("p", "fewshot", "", None, cell="object=new", k=k, method="head"), outcomes)
+        trials += ran(Trial("p", "few-shot", "", None, cell="object=new", k=k, method="head"), outcomes)
     curve = findings(trials, RULES).curves[0]
     assert [(point.k, point.share.successes) for point in curve.points] == [(0, 10), (5, 20), (20, 30)]
     assert curve.matched
@@ -117,7 +117,7 @@ def test_a_cell_is_k_0_of_the_curve_to_its_target() -> None:
 
 
 def test_two_values_of_k_are_shown_without_a_curve() -> None:
-    trials = ran(CELL, "1000" * 5) + ran(Trial("p", "fewshot", "", None, cell="object=new", k=5, method="m"), "1" * 20)
+    trials = ran(CELL, "1000" * 5) + ran(Trial("p", "few-shot", "", None, cell="object=new", k=5, method="m"), "1" * 20)
     curve = findings(trials, RULES).curves[0]
     assert (curve.unidentified, curve.tau, curve.band) == ("too few K", None, None)
     assert len(curve.points) == 2
@@ -166,7 +166,7 @@ def test_progress_of_cells_that_change_the_start_is_tested_by_permutation() -> N
     assert "permutation" in found.gap.test
     assert found.gap.difference == 0.0
     assert found.progress_gap.mean == pytest.approx(-0.4)
-    assert found.verdict == "worse than control"
+    assert found.verdict == "worse"
 
 
 def test_the_order_of_trials_changes_nothing() -> None:
@@ -222,15 +222,15 @@ def elsewhere(trials: list[Trial], *numbers: int) -> list[Trial]:
 def test_refuted_pairs_are_counted_out_and_told_with_and_without() -> None:
     control, cell = ran(CONTROL, "1" * 10), ran(CELL, "0" * 6 + "1" * 4)
     sound = analyse_study([*control, *cell], RULES)
-    assert (sound.every.cells[0].verdict, sound.notes[1:]) == ("worse than control", ())
+    assert (sound.every.cells[0].verdict, sound.notes[1:]) == ("worse", ())
     found = analyse_study([*control, *elsewhere(cell, 0)], RULES)
     (row,) = found.every.cells
-    assert (row.gap.pairs, row.verdict, row.share) == (9, "no difference shown", sound.every.cells[0].share)
+    assert (row.gap.pairs, row.verdict, row.share) == (9, "no difference found", sound.every.cells[0].share)
     assert found.notes[1:] == (
         "1 of 20 trials did not begin in the measured state of the others with their key, or nobody measured it: they "
         "are in the rates, and in no pair with these.",
-        "p, object=new: -56 points over 9 pairs, no difference shown; with the refuted pairs -60 points over 10 pairs, "
-        "worse than control.",
+        "p, object=new: -56 points over 9 pairs, no difference found; with the refuted pairs -60 points over 10 pairs, "
+        "worse.",
     )
 
 

@@ -15,7 +15,7 @@ CELLS = ("a=1", "a=2", "b=1")
 TRIALS = st.builds(
     Trial,
     policy=st.sampled_from(("p", "q")),
-    role=st.sampled_from(("cell", "control", "seen-before", "seen-after", "fewshot")),
+    role=st.sampled_from(("cell", "control", "seen-before", "seen-after", "few-shot")),
     start_key=st.sampled_from(("s0", "s1", "s2", "s3", "s4")),
     success=st.sampled_from((True, False, None)),
     cell=st.sampled_from((*CELLS, "control")),

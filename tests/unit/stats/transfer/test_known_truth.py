@@ -65,9 +65,9 @@ def judge_cells(found: Findings, truth: Truth, score: Score) -> None:
         score.add("rate covers", inside(cell.share.interval, truth.control[cell.policy] + gap))
     for policy in truth.control:
         own = [cell for cell in found.cells if cell.policy == policy and truth.gaps[cell.cell] == 0]
-        score.add("no false verdict", all(cell.verdict == "no difference shown" for cell in own))
+        score.add("no false verdict", all(cell.verdict == "no difference found" for cell in own))
     large = [cell for cell in found.cells if truth.gaps[cell.cell] <= -0.25]
-    score.add("large gap found", all(cell.verdict == "worse than control" for cell in large))
+    score.add("large gap found", all(cell.verdict == "worse" for cell in large))
 
 
 def judge_curve(curve: CurveFinding, truth: Curve, score: Score) -> None:
