@@ -13,7 +13,7 @@ from tests.transfer_studies import Truth, simulated
 from vlassess.report.transfer_page import write_transfer
 from vlassess.schema.transfer import Rules, StudyFacts
 from vlassess.stats.curves import Curve
-from vlassess.stats.transfer import analyse_study
+from vlassess.transfer.analysis import analyse_study
 
 pytestmark = [
     pytest.mark.skipif(

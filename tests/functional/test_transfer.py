@@ -20,14 +20,24 @@ import pytest
 
 from vlassess.catalog import BenchmarkEntry, Catalog
 from vlassess.config import ConfigError, load_model, override_model
-from vlassess.pipeline.transfer_amending import amend_study
-from vlassess.pipeline.transfer_analysis import analyse, checks_told, write_study_report
-from vlassess.pipeline.transfer_by_hand import import_trials, unblind, write_hand_sheet
-from vlassess.pipeline.transfer_planning import StudyError, plan_study
-from vlassess.pipeline.transfer_running import run_study
-from vlassess.pipeline.transfer_states import progress_of, states_of
-from vlassess.pipeline.transfer_store import Study, lock_study, open_study
-from vlassess.pipeline.transfer_trials import simulated_trials, trials_by_hand
+from vlassess.pipeline.transfer import (
+    Study,
+    StudyError,
+    amend_study,
+    analyse,
+    import_trials,
+    lock_study,
+    open_study,
+    plan_study,
+    progress_of,
+    run_study,
+    states_of,
+    unblind,
+    write_hand_sheet,
+    write_study_report,
+)
+from vlassess.pipeline.transfer.analysis import checks_told
+from vlassess.pipeline.transfer.trials import simulated_trials, trials_by_hand
 from vlassess.records import RunDirectory, RunDirectoryError, RunLockedError
 from vlassess.schema.config import BenchmarkSource
 from vlassess.schema.events import SilentListener

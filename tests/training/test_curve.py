@@ -11,7 +11,7 @@ import pytest
 
 from vlassess.catalog import Catalog
 from vlassess.config import load_model
-from vlassess.pipeline.transfer_planning import plan_study
+from vlassess.pipeline.transfer import plan_study
 from vlassess.schema.study import StudyConfig
 from vlassess.training.progress import Reporter
 from vlassess.transfer import BUNDLED_STUDIES, PATHS

@@ -17,11 +17,19 @@ from vlassess.cli.showing import table
 from vlassess.cli.transfer_options import AmendOptions, LockOptions, PlanStudyOptions, RunStudyOptions, StudyOptions
 from vlassess.config import load_model, override_model
 from vlassess.exit_codes import COMPLETE, GATE_FAILED
-from vlassess.pipeline.transfer_amending import amend_study
-from vlassess.pipeline.transfer_planning import StudyPlan, plan_study
-from vlassess.pipeline.transfer_running import run_study
-from vlassess.pipeline.transfer_states import PartState, progress_of, states_of
-from vlassess.pipeline.transfer_store import Done, Study, lock_study, open_study
+from vlassess.pipeline.transfer import (
+    Done,
+    PartState,
+    Study,
+    StudyPlan,
+    amend_study,
+    lock_study,
+    open_study,
+    plan_study,
+    progress_of,
+    run_study,
+    states_of,
+)
 from vlassess.schema.study import StudyConfig
 from vlassess.transfer import BUNDLED_STUDIES, PATHS
 

@@ -11,8 +11,7 @@ from vlassess.cli.showing import table
 from vlassess.cli.states import StartsListener
 from vlassess.cli.transfer_options import ImportOptions, SheetOptions, StudyOptions
 from vlassess.exit_codes import COMPLETE, INCOMPLETE
-from vlassess.pipeline.transfer_by_hand import import_trials, unblind, write_hand_sheet
-from vlassess.pipeline.transfer_store import open_study
+from vlassess.pipeline.transfer import import_trials, open_study, unblind, write_hand_sheet
 
 HARMLESS = ("flagged",)
 """Deviations that are results of the protocol, not departures from it."""

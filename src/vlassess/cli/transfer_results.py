@@ -7,9 +7,8 @@ from rich.text import Text
 from vlassess.cli.output import console, print_json
 from vlassess.cli.transfer_options import StudyOptions
 from vlassess.exit_codes import COMPLETE, INCOMPLETE
-from vlassess.pipeline.transfer_analysis import ANALYSIS, write_study_report
-from vlassess.pipeline.transfer_analysis import analyse as analyse_study
-from vlassess.pipeline.transfer_store import open_study
+from vlassess.pipeline.transfer import ANALYSIS, open_study, write_study_report
+from vlassess.pipeline.transfer import analyse as analyse_study
 from vlassess.report.transfer_tables import render_transfer
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from vlassess.catalog import Catalog
 from vlassess.config import load_model
-from vlassess.pipeline.transfer_planning import plan_study
+from vlassess.pipeline.transfer import plan_study
 from vlassess.schema.study import StudyConfig
 from vlassess.training.fewshot import REPLAYED, FewShot, teach
 from vlassess.training.places import WEIGHTS

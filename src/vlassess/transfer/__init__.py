@@ -1,4 +1,4 @@
-"""Transfer studies as data: cells, runs, checks, budget, lock, and trials by hand; nothing is run here."""
+"""Transfer studies as data: cells, runs, checks, budget, lock, trials by hand; `analysis` says what they came to."""
 
 from pathlib import Path
 

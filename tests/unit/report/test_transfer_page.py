@@ -15,7 +15,7 @@ from vlassess.report.transfer_page import render_transfer_page, write_transfer
 from vlassess.report.transfer_text import cell_sentences, curve_sentence, ranking_sentences, retention_sentences
 from vlassess.schema.transfer import AuditLine, Rules, StudyFacts, TransferAnalysis, Trial
 from vlassess.stats.curves import Curve
-from vlassess.stats.transfer import analyse_study
+from vlassess.transfer.analysis import analyse_study
 
 RULES = Rules(draws=100, margin=0.1)
 FACTS = StudyFacts("words", "tabletop-v1", 40)

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.unit.transfer.build import SPEC, few_shot, study_of, suites_spec
-from vlassess.pipeline.transfer_planning import priced
+from vlassess.pipeline.transfer.planning import priced
 from vlassess.schema.study import StudyConfig
 from vlassess.stats.budget import discordance_from, mcnemar_power
 from vlassess.transfer import Demonstrated, budget_of, checks_of, design_of

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from vlassess.catalog import Catalog
 from vlassess.config import override_model
-from vlassess.pipeline.transfer_planning import StudyError, StudyPlan, plan_study
-from vlassess.pipeline.transfer_states import progress_of, states_of
-from vlassess.pipeline.transfer_store import Study, append_amendment, open_study
+from vlassess.pipeline.transfer.planning import StudyError, StudyPlan, plan_study
+from vlassess.pipeline.transfer.states import progress_of, states_of
+from vlassess.pipeline.transfer.store import Study, append_amendment, open_study
 from vlassess.schema.study import StudyConfig
 from vlassess.transfer import PATHS
 

@@ -16,7 +16,7 @@ from vlassess.stats.budget import paired
 from vlassess.stats.clusters import cluster_sums
 from vlassess.stats.many import better, indistinguishable, rank_intervals
 from vlassess.stats.permutation import sign_flip
-from vlassess.stats.transfer.trials import Judge, finished, grouped, pairs_of
+from vlassess.transfer.analysis.trials import Judge, finished, grouped, pairs_of
 
 Arm = Mapping[str, float]
 """Start -> what is ranked: success of a policy, or success of a cell minus that of its control."""

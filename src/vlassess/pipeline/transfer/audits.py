@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vlassess.pipeline.factors import summary_of
-from vlassess.pipeline.transfer_states import PartState
-from vlassess.pipeline.transfer_store import Study
+from vlassess.pipeline.transfer.states import PartState
+from vlassess.pipeline.transfer.store import Study
 from vlassess.schema.transfer import AuditLine
 
 VIOLATED = "violated"

@@ -17,8 +17,8 @@ from vlassess.stats.curves import CurveFit, curve_band, fit_curve, start_inflati
 from vlassess.stats.many import holm
 from vlassess.stats.paired import tango_score
 from vlassess.stats.ratio import paired_ratio_interval
-from vlassess.stats.transfer.cells import NOTHING
-from vlassess.stats.transfer.trials import (
+from vlassess.transfer.analysis.cells import NOTHING
+from vlassess.transfer.analysis.trials import (
     Judge,
     Pair,
     compare,

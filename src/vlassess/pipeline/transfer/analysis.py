@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vlassess.pipeline.transfer_audits import VIOLATED, audits_of
-from vlassess.pipeline.transfer_by_hand import deviations_of
-from vlassess.pipeline.transfer_planning import priced
-from vlassess.pipeline.transfer_states import PartState, Progress, progress_of, states_of
-from vlassess.pipeline.transfer_store import Done, Study
-from vlassess.pipeline.transfer_trials import simulated_trials, trials_by_hand
+from vlassess.pipeline.transfer.audits import VIOLATED, audits_of
+from vlassess.pipeline.transfer.by_hand import deviations_of
+from vlassess.pipeline.transfer.planning import priced
+from vlassess.pipeline.transfer.states import PartState, Progress, progress_of, states_of
+from vlassess.pipeline.transfer.store import Done, Study
+from vlassess.pipeline.transfer.trials import simulated_trials, trials_by_hand
 from vlassess.records.lines import write_atomically
 from vlassess.report.text import duration
 from vlassess.report.transfer_page import write_transfer
@@ -27,8 +27,8 @@ from vlassess.schema.study_account import (
     StudyCheck,
 )
 from vlassess.schema.transfer import AuditLine, Rules, StudyFacts, TransferAnalysis, Trial
-from vlassess.stats.transfer import analyse_study
 from vlassess.transfer import control_of
+from vlassess.transfer.analysis import analyse_study
 from vlassess_link.errors import ContractError
 from vlassess_link.jsonable import to_json
 

@@ -11,8 +11,8 @@ from vlassess.schema.findings import Share
 from vlassess.schema.transfer import Agreement, Discrepancy, RealityCheck, Reversal, Trial
 from vlassess.stats.agreement import Ranks, rank_agreement
 from vlassess.stats.many import holm
-from vlassess.stats.transfer.trials import Judge, grouped, share_of
 from vlassess.stats.unpaired import boschloo, newcombe_interval
+from vlassess.transfer.analysis.trials import Judge, grouped, share_of
 
 OVERALL = "mean over cells"
 """Scope of what is averaged over all cells that both sides ran with the same policies."""

@@ -13,7 +13,7 @@ from vlassess.schema.findings import (
     InterventionFinding,
 )
 from vlassess.schema.transfer import Trial
-from vlassess.stats.transfer.trials import (
+from vlassess.transfer.analysis.trials import (
     Judge,
     compare,
     corrected,

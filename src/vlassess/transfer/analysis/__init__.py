@@ -1,5 +1,5 @@
 """What a transfer study's trials say: pure functions of trials."""
 
-from vlassess.stats.transfer.analysis import analyse_study, findings
+from vlassess.transfer.analysis.study import analyse_study, findings
 
 __all__ = ["analyse_study", "findings"]

@@ -11,7 +11,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from tests.transfer_studies import Truth, simulated
 from vlassess.schema.transfer import Rules, Trial
 from vlassess.stats.curves import Curve
-from vlassess.stats.transfer import analyse_study, findings
+from vlassess.transfer.analysis import analyse_study, findings
 
 RULES = Rules(draws=200)
 CONTROL = Trial("p", "control", "", None, cell="control")

@@ -11,11 +11,11 @@ import numpy as np
 from vlassess.schema.findings import Findings, Gap
 from vlassess.schema.transfer import FlagEffect, Rules, Source, TransferAnalysis, Trial
 from vlassess.stats.budget import half_width, is_pilot
-from vlassess.stats.transfer.adaptation import curve_findings, retention_findings
-from vlassess.stats.transfer.cells import cell_findings, control_findings, intervention_findings
-from vlassess.stats.transfer.ranks import rankings
-from vlassess.stats.transfer.reality import reality_check
-from vlassess.stats.transfer.trials import Judge, finished
+from vlassess.transfer.analysis.adaptation import curve_findings, retention_findings
+from vlassess.transfer.analysis.cells import cell_findings, control_findings, intervention_findings
+from vlassess.transfer.analysis.ranks import rankings
+from vlassess.transfer.analysis.reality import reality_check
+from vlassess.transfer.analysis.trials import Judge, finished
 
 Row = tuple[float | None, str]
 """A rate and a verdict."""

@@ -11,9 +11,9 @@ from vlassess.catalog import Catalog
 from vlassess.execution import StopSwitch
 from vlassess.exit_codes import COMPLETE, INCOMPLETE, INTERRUPTED, INVALID
 from vlassess.pipeline.runs import RunResult, resume, start
-from vlassess.pipeline.transfer_audits import VIOLATED, audits_of
-from vlassess.pipeline.transfer_states import PartState, alike, runs_in, states_of
-from vlassess.pipeline.transfer_store import RUNS, Study, open_study
+from vlassess.pipeline.transfer.audits import VIOLATED, audits_of
+from vlassess.pipeline.transfer.states import PartState, alike, runs_in, states_of
+from vlassess.pipeline.transfer.store import RUNS, Study, open_study
 from vlassess.plan import plan_hash
 from vlassess.records import RunDirectory, RunDirectoryError, StorageFullError
 from vlassess.schema.events import Listener

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vlassess.catalog import Catalog
 from vlassess.pipeline.states import Asked, starts_of_config
-from vlassess.pipeline.transfer_store import Study, now, open_study, tell
+from vlassess.pipeline.transfer.store import Study, now, open_study, tell
 from vlassess.records import RunDirectoryError
 from vlassess.records.lines import write_atomically
 from vlassess.report.start_sheet import joined, png

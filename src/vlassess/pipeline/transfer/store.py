@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from vlassess import provenance
-from vlassess.pipeline.transfer_planning import StudyError, StudyPlan
+from vlassess.pipeline.transfer.planning import StudyError, StudyPlan
 from vlassess.records import Directory, RecordLog, RunDirectoryError
 from vlassess.records.lines import read_lines, strict_line, write_atomically
 from vlassess.schema.study import StudyConfig

@@ -18,7 +18,7 @@ from vlassess.schema.findings import CurveFinding, Findings
 from vlassess.schema.interval import Interval
 from vlassess.schema.transfer import Rules
 from vlassess.stats.curves import Curve
-from vlassess.stats.transfer import findings
+from vlassess.transfer.analysis import findings
 
 SHORT, LONG = 8, 200
 CURVE = Curve(0.2, 0.85, 4.0)

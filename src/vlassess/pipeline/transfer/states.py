@@ -8,8 +8,8 @@ from pathlib import Path
 
 from vlassess.pipeline.planning import planned
 from vlassess.pipeline.sameness import changes, conduct
-from vlassess.pipeline.transfer_planning import absent_checkpoints
-from vlassess.pipeline.transfer_store import RUNS, Done, Study
+from vlassess.pipeline.transfer.planning import absent_checkpoints
+from vlassess.pipeline.transfer.store import RUNS, Done, Study
 from vlassess.plan import plan_hash
 from vlassess.records import RunDirectory
 from vlassess.schema.attempts import entries

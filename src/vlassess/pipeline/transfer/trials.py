@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from vlassess.pipeline.transfer_starts import refuted_starts
-from vlassess.pipeline.transfer_states import PartState
-from vlassess.pipeline.transfer_store import Study
+from vlassess.pipeline.transfer.starts import refuted_starts
+from vlassess.pipeline.transfer.states import PartState
+from vlassess.pipeline.transfer.store import Study
 from vlassess.schema.attempts import Entry, entries
 from vlassess.schema.cells import key_of
 from vlassess.schema.study import StudyCell

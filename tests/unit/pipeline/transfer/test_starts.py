@@ -9,7 +9,7 @@ import pytest
 
 from tests.factors import Factors
 from tests.unit.report.build import plan, record
-from vlassess.pipeline.transfer_starts import refuted_starts
+from vlassess.pipeline.transfer.starts import refuted_starts
 from vlassess.schema.attempts import Entry
 
 SPEC = Factors().spec

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from vlassess.schema.findings import Findings, Share
 from vlassess.schema.transfer import Rules, Trial
-from vlassess.stats.transfer import analyse_study
+from vlassess.transfer.analysis import analyse_study
 
 CELLS = ("a=1", "a=2", "b=1")
 TRIALS = st.builds(
