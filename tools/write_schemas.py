@@ -36,6 +36,7 @@ from vlassess.schema.collecting import COLLECT_SCHEMA, CollectSettings
 from vlassess.schema.comparison import COMPARISON_SCHEMA, Comparison
 from vlassess.schema.config import RunConfig
 from vlassess.schema.decision import DECISION_SCHEMA, Decision
+from vlassess.schema.grounding import ANSWERS_SCHEMA, Answer
 from vlassess.schema.items import WorkItem
 from vlassess.schema.manifest import MANIFEST_SCHEMA, RunManifest
 from vlassess.schema.study import StudyConfig
@@ -80,6 +81,10 @@ FILES: Mapping[str, tuple[type, str]] = {
     "summary": (Summary, f"Standard output of `vlassess report --json`, schema version {SUMMARY_SCHEMA}."),
     "collect": (CollectSettings, f"collect.json, schema version {COLLECT_SCHEMA}: what becomes of a collection."),
     "decision": (Decision, f"decision.json, schema version {DECISION_SCHEMA}: what a stopping rule came to."),
+    "answers": (
+        Answer,
+        f"A line of answers.jsonl, schema version {ANSWERS_SCHEMA}: what was answered without a robot.",
+    ),
     "study-config": (StudyConfig, "A transfer study as it is written: `config` of study.json."),
     "study": (StudyManifest, f"study.json, schema version {STUDY_SCHEMA}: a locked transfer study."),
     "study-amendments": (Amendment, "A line of a study's amendments.jsonl."),

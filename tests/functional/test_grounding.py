@@ -16,7 +16,7 @@ from vlassess.config import config_of, load_config
 from vlassess.pipeline import merge, resume, start, summarise_run
 from vlassess.pipeline.parts import Asked
 from vlassess.pipeline.probing import FILE, said
-from vlassess.records import RunDirectory
+from vlassess.records import RunDirectory, RunDirectoryError
 from vlassess.schema.events import SilentListener
 from vlassess.sharding import Shard
 
@@ -136,3 +136,17 @@ def test_calibration_policies_come_out_as_what_they_are(tmp_path: Path) -> None:
     assert nearest.bias is not None
     assert nearest.bias.startswith("takes the nearest candidate in 100% of its grasps")
     assert summarise_run(RunDirectory.open(found.run_dir)) == found.summary
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ({"item_id": "a", "choice": "b", "schema": 2}, "has schema 2; this vlassess reads up to 1"),
+        ({"item_id": "a"}, "is no answer"),
+        ([1], "is no answer"),
+    ],
+)
+def test_a_file_of_answers_that_is_none_is_named(tmp_path: Path, line: object, words: str) -> None:
+    (tmp_path / FILE).write_text(json.dumps(line) + "\n")
+    with pytest.raises(RunDirectoryError, match=words):
+        said(tmp_path)

@@ -14,13 +14,14 @@ from typing import Any, Protocol
 from vlassess.execution import LocalAnswers
 from vlassess.grounding.instructions import OBJECTS
 from vlassess.pipeline.sides import Stage
-from vlassess.records import RunDirectory
-from vlassess.records.lines import read_lines, strict_line
+from vlassess.records import RecordLog, RunDirectory, RunDirectoryError
+from vlassess.records.lines import read_lines, strict_line, write_atomically
 from vlassess.schema.config import RunConfig
 from vlassess.schema.events import Listener
-from vlassess.schema.grounding import Asked
+from vlassess.schema.grounding import ANSWERS_SCHEMA, Answer, Asked
 from vlassess.schema.items import WorkItem
-from vlassess_link.errors import PolicyFault, VlassessError
+from vlassess_link.errors import ContractError, PolicyFault, VlassessError
+from vlassess_link.jsonable import from_json, to_json
 from vlassess_link.policies.dialects import remote_policy
 
 FILE = "answers.jsonl"
@@ -60,28 +61,31 @@ class SaidOnDisk(AbstractContextManager["SaidOnDisk"]):
     """Answers in a run directory; each is on disk before the next question is asked."""
 
     def __init__(self, run: Path) -> None:
-        self._path = run / FILE
-        self._file: Any = None
+        self._run = run
+        self._log: RecordLog[Answer] | None = None
 
     def known(self) -> Mapping[str, str]:
         """Return item id -> what was said."""
-        return said(self._path.parent)
+        return said(self._run)
 
     def keep(self, item_id: str, choice: str) -> None:
-        """Append a line."""
-        self._file.write(strict_line({"item_id": item_id, "choice": choice}))
-        self._file.flush()
+        """Append a line.
+
+        Raises:
+            StorageFullError: the disk is full; what was said before is safe.
+        """
+        assert self._log is not None
+        self._log.append([Answer(item_id, choice)])
 
     def __enter__(self) -> SaidOnDisk:
         """Open the file, without a line that a kill has torn."""
-        whole = read_lines(self._path).good_bytes
-        self._file = self._path.open("ab")
-        self._file.truncate(whole)
+        self._log = RecordLog(self._run / FILE, RunDirectory.RESUME.format(path=self._run))
         return self
 
     def __exit__(self, *_: object) -> None:
         """Close the file."""
-        self._file.close()
+        if self._log is not None:
+            self._log.close()
 
 
 class SaidInMemory(AbstractContextManager["SaidInMemory"]):
@@ -141,8 +145,25 @@ def unasked(run: RunDirectory, items: Sequence[WorkItem]) -> list[str]:
 
 
 def said(run: Path) -> dict[str, str]:
-    """Return item id -> what the policy said; empty for a run whose policies were not asked."""
-    return {str(value["item_id"]): str(value["choice"]) for value in read_lines(run / FILE).values}
+    """Return item id -> what the policy said; empty for a run whose policies were not asked.
+
+    Raises:
+        RunDirectoryError: a line was written by something newer, or is no answer.
+    """
+    answers = [_answer(run, value) for value in read_lines(run / FILE).values]
+    return {answer.item_id: answer.choice for answer in answers}
+
+
+def _answer(run: Path, value: Any) -> Answer:
+    version = value.get("schema", ANSWERS_SCHEMA) if isinstance(value, dict) else None
+    if isinstance(version, int) and version > ANSWERS_SCHEMA:
+        raise RunDirectoryError(
+            f"{run / FILE} has schema {version}; this vlassess reads up to {ANSWERS_SCHEMA}: use a newer one"
+        )
+    try:
+        return from_json(Answer, value)
+    except ContractError as error:
+        raise RunDirectoryError(f"{run / FILE} has a line that is no answer: {error}; restore the file") from None
 
 
 def join_answers(runs: Sequence[Path], items: Sequence[WorkItem], output: Path) -> list[str]:
@@ -156,9 +177,9 @@ def join_answers(runs: Sequence[Path], items: Sequence[WorkItem], output: Path) 
         choices = [each[item.item_id] for each in found if item.item_id in each]
         differing += len(set(choices)) > 1
         if choices:
-            lines.append(strict_line({"item_id": item.item_id, "choice": choices[0]}))
+            lines.append(strict_line(to_json(Answer(item.item_id, choices[0]))))
     if lines:
-        (output / FILE).write_bytes(b"".join(lines))
+        write_atomically(output / FILE, b"".join(lines))
     return (
         [f"{differing} questions were answered differently in two runs; the first run's answers count"]
         if differing

@@ -12,6 +12,8 @@ Control = Literal["none", "blank", "swapped", "direct", "contradictory"]
 Halves = Literal["train", "evaluation"]
 Templates = Literal["seen", "unseen"]
 
+ANSWERS_SCHEMA = 1
+"""Version of a line of ``answers.jsonl``."""
 HUB = "hub:"
 """What begins a source of questions that is no file but a data set of the Hugging Face Hub."""
 
@@ -81,3 +83,18 @@ class Asked:
             return None
         fields = {name: private[name] for name in cls.__dataclass_fields__ if name in private}
         return cls(**{**fields, "listed": tuple(private["listed"]), "options": tuple(private.get("options", ()))})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A line of ``answers.jsonl``: what a policy answered to an episode's question without a robot.
+
+    Attributes:
+        item_id: The work item whose question it was.
+        choice: The candidate of the option that was named; empty: none of the options.
+        schema: `ANSWERS_SCHEMA` of the writer.
+    """
+
+    item_id: str
+    choice: str
+    schema: int = ANSWERS_SCHEMA
