@@ -32,6 +32,7 @@ TRIALS = st.builds(
     interventions=st.none() | st.integers(0, 3),
     session=st.sampled_from(("", "x", "y")),
     matched=st.booleans(),
+    refuted_key=st.sampled_from(("", "", "s0", "s5")),
 )
 RULES = st.builds(
     Rules,
