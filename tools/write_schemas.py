@@ -19,6 +19,10 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
+from vlassess.campaign import CAMPAIGN_SCHEMA, CampaignConfig, CampaignManifest, RegionItem, RegionRecord
+from vlassess.campaign import config as campaign_config
+from vlassess.campaign import items as campaign_items
+from vlassess.robustness import settings
 from vlassess.schema import (
     collecting,
     comparison,
@@ -62,6 +66,9 @@ MODULES = (
     by_hand,
     entering,
     locked,
+    campaign_config,
+    campaign_items,
+    settings,
     data,
     spaces,
     specs,
@@ -90,6 +97,10 @@ FILES: Mapping[str, tuple[type, str]] = {
     "study-amendments": (Amendment, "A line of a study's amendments.jsonl."),
     "study-plan": (HandTrial, "A line of a study's plan.jsonl: one trial by hand."),
     "study-trials": (HandRecord, "A line of a study's trials.jsonl: what came of one trial by hand."),
+    "campaign-config": (CampaignConfig, "A validation campaign as it is written: `config` of campaign.json."),
+    "campaign": (CampaignManifest, f"campaign.json, schema version {CAMPAIGN_SCHEMA}: a validation campaign."),
+    "campaign-plan": (RegionItem, "A line of a campaign's plan.jsonl: one region."),
+    "campaign-regions": (RegionRecord, "A line of a campaign's regions.jsonl: what is known of one region."),
     "comparison": (
         Comparison,
         f"Standard output of `vlassess compare --json`, schema version {COMPARISON_SCHEMA}.",

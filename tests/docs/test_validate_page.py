@@ -39,7 +39,7 @@ def test_a_policy_of_ones_own_is_validated_as_written(tmp_path: Path) -> None:
 def test_the_quickstart_shows_all_three_verdicts(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     parts(tmp_path, slow=True)
-    (folder,) = (tmp_path / "campaigns").iterdir()
+    (folder,) = (tmp_path / "validations").iterdir()
     records = [json.loads(line) for line in (folder / "regions.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {record["verdict"] for record in records} == set(VERDICTS)
     page = (folder / "report.html").read_text(encoding="utf-8")

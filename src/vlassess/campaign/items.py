@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from vlassess.campaign.config import CampaignConfig
+from vlassess.schema.strict import Frozen
 from vlassess_link.digest import content_id
 
 CAMPAIGN_SCHEMA = 1
@@ -91,10 +92,8 @@ class RegionRecord:
     schema: int = CAMPAIGN_SCHEMA
 
 
-class ObservationFacts(BaseModel):
+class ObservationFacts(Frozen):
     """One observation of a campaign."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     """Digest of its arrays."""
@@ -104,10 +103,8 @@ class ObservationFacts(BaseModel):
     """What the robot is told."""
 
 
-class PolicyFacts(BaseModel):
+class PolicyFacts(Frozen):
     """One policy of a campaign, as it was asked."""
-
-    model_config = ConfigDict(frozen=True)
 
     spec: dict[str, Any]
     """`PolicySpec` as JSON."""
@@ -127,10 +124,8 @@ class PolicyFacts(BaseModel):
     """Observation -> its clean answer."""
 
 
-class CampaignManifest(BaseModel):
+class CampaignManifest(Frozen):
     """Content of ``campaign.json``: everything that is known before the first region."""
-
-    model_config = ConfigDict(frozen=True)
 
     schema_version: int = CAMPAIGN_SCHEMA
     """`CAMPAIGN_SCHEMA` of the writer."""

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
-
 from vlassess.schema.interval import Interval
+from vlassess.schema.strict import Frozen
 
 VALIDATION_SCHEMA = 1
 """Version of the JSON that ``vlassess validate --json`` prints."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class RadiusRow(_Frozen):
+class RadiusRow(Frozen):
     """All observations of one family at one radius."""
 
     radii: tuple[float, ...]
@@ -37,7 +32,7 @@ class RadiusRow(_Frozen):
     """The same with every undecided one counted as robust."""
 
 
-class Bracket(_Frozen):
+class Bracket(Frozen):
     """How far one observation is robust in a family: between two radii of the list."""
 
     observation: str
@@ -50,7 +45,7 @@ class Bracket(_Frozen):
     """Smallest radius with a counterexample; None: none was found."""
 
 
-class CostRow(_Frozen):
+class CostRow(Frozen):
     """What verdicts of one kind took; regions decided by their own queries only."""
 
     verdict: str
@@ -65,7 +60,7 @@ class CostRow(_Frozen):
     """All queries."""
 
 
-class DrawsRow(_Frozen):
+class DrawsRow(Frozen):
     """What so many random draws would have said."""
 
     draws: int
@@ -78,7 +73,7 @@ class DrawsRow(_Frozen):
     """The share; None where no region would be called robust."""
 
 
-class FamilySummary(_Frozen):
+class FamilySummary(Frozen):
     """One policy under one family."""
 
     family: str
@@ -103,7 +98,7 @@ class FamilySummary(_Frozen):
     """Certificates that a counterexample contradicted: false ones."""
 
 
-class Example(_Frozen):
+class Example(Frozen):
     """One counterexample for the gallery."""
 
     item_id: str
@@ -120,7 +115,7 @@ class Example(_Frozen):
     """What changed in the answer, a sentence for each part."""
 
 
-class PolicySummary(_Frozen):
+class PolicySummary(Frozen):
     """One policy."""
 
     label: str
@@ -141,7 +136,7 @@ class PolicySummary(_Frozen):
     """Counterexamples."""
 
 
-class ValidationSummary(_Frozen):
+class ValidationSummary(Frozen):
     """A campaign."""
 
     schema_version: int = VALIDATION_SCHEMA
