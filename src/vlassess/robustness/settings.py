@@ -38,6 +38,7 @@ class Hoelder(_Hoelder):
     """H2V (Zhang, Kouvaros, Lomuscio 2025): stop when the interval with the smallest bound is narrow enough."""
 
     method: Literal["h2v"] = "h2v"
+    """Name of the solver."""
     epsilon: Annotated[Number, Field(ge=1e-12, le=1)] = 1e-5
     """How narrow, as a share of the curve."""
 
@@ -61,12 +62,14 @@ class HoelderMargin(_Margin):
     """H2V-M (Aron et al. 2026): how narrow is narrow enough follows from the margin that is left."""
 
     method: Literal["h2v-m"] = "h2v-m"
+    """Name of the solver."""
 
 
 class HoelderCoverage(_Margin):
     """H2V-C, the default: H2V-M that certifies nothing before it has looked everywhere at a stated resolution."""
 
     method: Literal["h2v-c"] = "h2v-c"
+    """Name of the solver."""
     cover: Annotated[Number, Field(ge=1e-9, le=1)] | None = None
     """The widest interval of the curve that a certificate may rest on, as a share of the region's volume; None: as
     `COVER` says for the number of parameters."""
@@ -85,6 +88,7 @@ class Lipschitz(_Budgeted):
     """Branch and bound on boxes with a bound that the user vouches for; its certificates rest on that alone."""
 
     method: Literal["lipschitz"] = "lipschitz"
+    """Name of the solver."""
     bound: Annotated[Number, Field(gt=0)] | tuple[Annotated[Number, Field(gt=0)], ...]
     """L with |f(u) - f(v)| <= L |u - v| in the unit box (Euclidean), or one for each axis with |f(u) - f(v)| <= sum of
     L_j |u_j - v_j|."""
@@ -94,27 +98,34 @@ class Uniform(_Budgeted):
     """Independent draws; never a certificate."""
 
     method: Literal["uniform"] = "uniform"
+    """Name of the solver."""
     seed: Annotated[Count, Field(ge=0)] = 0
+    """Of its points."""
 
 
 class Sobol(_Budgeted):
     """A scrambled Sobol sequence; never a certificate."""
 
     method: Literal["sobol"] = "sobol"
+    """Name of the solver."""
     seed: Annotated[Count, Field(ge=0)] = 0
+    """Of its points."""
 
 
 class Grid(_Budgeted):
     """The densest grid with both ends of every axis that the budget allows, row by row; never a certificate."""
 
     method: Literal["grid"] = "grid"
+    """Name of the solver."""
 
 
 class Direct(_Budgeted):
     """DIRECT (Jones, Perttunen, Stuckman 1993), or its locally biased form (Gablonsky, Kelley 2001); no certificate."""
 
     method: Literal["direct"] = "direct"
+    """Name of the solver."""
     locally_biased: bool = True
+    """Prefer boxes around the best place so far."""
 
 
 Settings = Annotated[
