@@ -58,6 +58,7 @@ class Libero(StepBenchmark):
         super().__init__()
         self.marks: list[float] = []
         self.env: Any = None
+        self._initializers: list[Any] = []
         self._suite = libero_benchmark.get_benchmark_dict()[SUITE]()
         self._index = index
         self.settled = 0.0
@@ -72,8 +73,11 @@ class Libero(StepBenchmark):
             entry = self._suite.get_task(self._index)
             file = os.path.join(get_libero_path("bddl_files"), entry.problem_folder, entry.bddl_file)
             self.env = OffScreenRenderEnv(bddl_file_name=file, camera_heights=256, camera_widths=256)
-        # Before every reset, where the adapter does it once, so that both sides have the same start.
+            self._initializers = list(self.env.env.object_property_initializers)
+        # Before every reset, where the adapter seeds once and lets LIBERO's list grow, from which it draws before it
+        # places cabinet, stove and rack: so both sides have the same start.
         self.env.seed(0)
+        self.env.env.object_property_initializers = list(self._initializers)
         self.env.reset()
         seen = self.env.set_init_state(self._suite.get_task_init_states(self._index)[task["state"]])
         for _ in range(10):
