@@ -49,5 +49,6 @@ def test_the_published_grid_is_decided_and_draws_contradict_nothing(tmp_path: Pa
             subject = subject_of(named[item.observation], facts, spec, config)
             asked = subject.perturbed(kind, box.parameters(rng.random((DRAWS, len(box.low)))))
             specification, _ = rules.of(np.array(facts.clean[item.observation]))
-            terms = specification.terms(rules.answers(lanes[policy.label].ask(asked, config.seed)))
+            answers = np.array(rules.answers(lanes[policy.label].ask(asked, config.seed)))
+            terms = specification.terms(answers)
             assert terms.min() > 0, item

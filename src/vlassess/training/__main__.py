@@ -82,9 +82,7 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
     train = commands.add_parser("train", help="collect, learn, export, evaluate; started again, go on")
     train.set_defaults(command=_train)
-    train.add_argument(
-        "recipe", help="mini-vla, mini-vla-weak, mini-vla-rsb, or smoke (two minutes, learns little)"
-    )
+    train.add_argument("recipe", help="mini-vla, mini-vla-weak, mini-vla-rsb, or smoke (two minutes, learns little)")
     train.add_argument("--folder", type=Path, help="where everything is kept (default: runs/training/RECIPE)")
     train.add_argument("--processes", type=int, default=1, help="how many collect at once, and threads that learn")
     train.add_argument("--no-evaluate", dest="evaluate", action="store_false", help="leave the evaluation out")

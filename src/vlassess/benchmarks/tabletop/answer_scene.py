@@ -170,9 +170,7 @@ def _candidate(kind: str, name: str, colour: str) -> Item:
 
 def _scattered(count: int, rng: np.random.Generator) -> list[Spot]:
     """Return spots that are uniform over the area, yaw too."""
-    drawn = rng.random(
-        3 * count
-    ).tolist()  # as rng.uniform draws, but cheap: most layouts are excluded
+    drawn = rng.random(3 * count).tolist()  # as rng.uniform draws, but cheap: most layouts are excluded
     places, yaws = drawn[: 2 * count], drawn[2 * count :]
     (x, wide), (y, deep) = _AREA
     return [
