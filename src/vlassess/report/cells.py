@@ -43,6 +43,7 @@ NARROW = {
 WORDS = {"cell": 12, "control": 8, "verdict": 9, "audit": 8}
 """Columns that may be folded, and how narrow they may become."""
 ENDLESS = 10_000
+"""Columns of a terminal that holds any table."""
 CELL = 16
 """How narrow a cell's name may become where there is room."""
 

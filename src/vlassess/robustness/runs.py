@@ -37,7 +37,7 @@ HIGHEST = 4
 class Run:
     """Decides one instance by asking and being told; same answers, same questions, on every call and after `resume`.
 
-    ``ask`` gives places in the unit box; ``vlassess.robustness.regions.Region`` turns them into parameters. ``tell``
+    ``ask`` gives places in the unit box; ``vlassess.robustness.perturbations.Box`` turns them into parameters. ``tell``
     takes their values in the same order: the objective, or its terms, of which the smallest counts. Positive means that
     the specification holds.
 

@@ -1,6 +1,7 @@
-"""Whole comparisons, so that the same question is everywhere answered by the same tests.
+"""Whole comparisons of arrays, for those who have no records: the tests of `vlassess compare` for each design.
 
-The functions here only call the others: which test belongs to which design is decided in one place.
+The functions here only call the others. Runs are compared by `vlassess.comparison`, which knows what was planned, and
+studies by `vlassess.transfer.analysis`.
 """
 
 from __future__ import annotations

@@ -310,8 +310,7 @@ class EpisodeRecord:
         horizon: Actions executed per observation.
         seconds: Wall seconds by phase, and "total".
         started: UTC, ISO 8601.
-        host: Where the worker ran.
-        worker: Which worker, for people.
+        host, worker: Where it ran, and in which worker, for people.
         schema: `RECORD_SCHEMA` of the writer.
         realtime: What time did to it; None: it did not run in real time.
         delivered: What reached the policy as the episode began (schema 2); None: it was never asked.
