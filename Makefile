@@ -47,6 +47,10 @@ libero: $(VENV)/.run gl ## Evaluate a scripted expert and random actions on LIBE
 test: $(VENV)/.test gl ## Run all tests (TESTS="tests/unit -k seeds" for some)
 	$(BIN)/python -m pytest -n 2 $(TESTS)
 
+.PHONY: test-slow
+test-slow: $(VENV)/.test gl ## Test what takes minutes: brute force, simulated studies, experts of all suites
+	$(BIN)/python -m pytest -n 2 --slow -m slow tests/unit tests/docs tests/functional tests/benchmarks
+
 .PHONY: test-browser
 test-browser: $(VENV)/.test ## Open the report in Chromium and use it
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
